@@ -1,0 +1,30 @@
+/*
+ * Layout: how one workload is spread over GPUs. Plain data: core/plan makes layouts, core/memory and
+ * core/speed judge them.
+ */
+#ifndef CORE_LAYOUT_H
+#define CORE_LAYOUT_H
+
+#include "core/workload.h"
+
+struct layout {
+	int gpus_per_node, nodes;
+	int tensor_parallel, pipeline_parallel, data_parallel, context_parallel, expert_parallel;
+	bool sequence_parallel; /* Megatron's: activations between tensor-parallel regions are split */
+	enum sharding sharding;
+	enum recompute recompute;
+	enum offload offload;
+	int64_t micro_batch;  /* sequences a GPU and pass */
+	int64_t accumulation; /* passes a step */
+	enum format weight_format, kv_format; /* inference, and the base of adapted methods */
+	int replicas;	      /* inference: copies of the model on all the GPUs of the layout */
+	double sequences;     /* inference: sequences resident in one replica */
+};
+
+/* GPUs that hold one copy of the model. */
+static inline int layout_gpus_per_replica(const struct layout *layout)
+{
+	return layout->tensor_parallel * layout->pipeline_parallel * layout->context_parallel;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Memory: what one GPU of a layout must hold, term by term.
+ *
+ * Formulas and constants with their sources: core/memory/ and core/README.md. A prediction has three
+ * named figures: `allocated` (tensors), `reserved` (with the allocator's slack) and `device` (what the
+ * driver shows in use: with context and communicator). `low` and `high` bound `device` as far as
+ * measurements of that kind support it.
+ *
+ * memory_prepare() does what depends on the workload alone, once; memory_estimate() is cheap enough
+ * to be asked for every layout (target: well under a microsecond).
+ */
+#ifndef CORE_MEMORY_H
+#define CORE_MEMORY_H
+
+#include "core/accelerator.h"
+#include "core/layout.h"
+#include "core/workload.h"
+
+/* Names as in the API's `memory`. All per GPU, the fullest one of the layout. */
+#define MEMORY_TERMS(X)                                                                            \
+	X(weights)                                                                                 \
+	X(master_weights)                                                                          \
+	X(gradients)                                                                               \
+	X(optimizer)                                                                               \
+	X(activations)                                                                             \
+	X(logits)                                                                                  \
+	X(kv_cache)                                                                                \
+	X(adapters)                                                                                \
+	X(communication)                                                                           \
+	X(framework)
+
+struct memory_estimate {
+#define X(term) double term##_bytes;
+	MEMORY_TERMS(X)
+#undef X
+	double allocated_bytes, reserved_bytes, device_bytes;
+	double low_bytes, high_bytes; /* of device_bytes */
+	double host_bytes;	      /* in the node's RAM, all GPUs of the node together (offload) */
+	double kv_bytes_per_token;    /* inference: one GPU's share for one more token */
+};
+
+/* What memory_prepare() computed; opaque to callers, who only give it room. */
+struct memory_basis {
+	const struct workload *workload;
+	struct parameter_count parameters;
+	double trainable_parameters; /* adapters; all for full training */
+	double adapter_parameters;   /* LoRA, adapter or prefix weights */
+	double largest_layer_parameters;
+	double layer_linear_parameters; /* linear weights of the largest layer: dequantisation buffer */
+	int layers;
+};
+
+void memory_prepare(const struct workload *workload, struct memory_basis *basis);
+
+/*
+ * `accelerator` gives context and driver constants; NULL takes NVIDIA's. The layout must be complete
+ * (no AUTO values, all degrees at least 1).
+ */
+void memory_estimate(const struct memory_basis *basis, const struct layout *layout,
+		     const struct accelerator *accelerator, struct memory_estimate *out);
+
+/* Bytes of the weights of a whole model in a format, with what the format leaves alone. */
+double memory_weight_bytes(const struct parameter_count *parameters, enum format format);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Terms: how a provider bills and what renting there means. Data: data/terms.inc.
+ *
+ * A fact that no source gives is TERM_UNKNOWN (or NAN for amounts): core/cost then takes the dearest
+ * quartile of the provider's class and names it in the answer. Unknown is never zero.
+ */
+#ifndef CORE_TERMS_H
+#define CORE_TERMS_H
+
+#include "core/names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum term { TERM_UNKNOWN = -1, TERM_NO = 0, TERM_YES = 1 };
+
+enum provider_class { PROVIDER_HYPERSCALER, PROVIDER_CLOUD, PROVIDER_MARKETPLACE, PROVIDER_CLASSES };
+
+struct terms {
+	const char *provider; /* stable id: "aws" */
+	const char *name;     /* for people: "Amazon Web Services" */
+	enum provider_class class;
+	double billing_granularity_seconds; /* NAN = unknown */
+	double minimum_charge_seconds;	    /* NAN = unknown */
+	enum term can_stop;
+	enum term compute_billed_while_stopped;
+	enum term storage_billed_while_stopped;
+	enum term has_spot;
+	double spot_notice_seconds;	 /* NAN = unknown */
+	double spot_interruptions_per_hour; /* per instance; NAN = not published */
+	double egress_usd_per_gb;	 /* first paid tier; NAN = unknown; 0 = known to be free */
+	double free_egress_gb_per_month; /* 0 when none is known */
+	enum term persistent_volume;
+	double volume_usd_per_gb_month; /* NAN = unknown */
+	enum term shared_filesystem, docker_images, ssh, jupyter, bare_metal, multi_node_cluster;
+	double setup_delay_seconds; /* NAN = unknown */
+	enum term community_hosts;  /* machines of strangers: a warning */
+	const char *page;	    /* where a person rents, or NULL */
+	const char *as_of, *source;
+	const char *notes; /* or NULL */
+};
+
+extern const struct terms terms_table[];
+extern const size_t terms_count;
+extern const struct names provider_class_names;
+
+/* NULL when the provider is not in the table: every term is then unknown. */
+const struct terms *terms_find(const char *provider);
+
+#endif

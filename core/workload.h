@@ -1,0 +1,203 @@
+/*
+ * Workload: what the caller wants to run.
+ *
+ * One table, WORKLOAD_FIELDS, describes every scalar field of a workload: its JSON name, where it
+ * lives, what it may be and which tasks take it. The JSON decoder, validation, the normalised
+ * workload of an answer and the OpenAPI check all read that table, so a field cannot exist in one
+ * place only. The model is decoded apart (server/json) and arrives as an architecture.
+ *
+ * `given` has one bit a field: the caller named it. workload_complete() fills the rest with the
+ * defaults of the task and of the stack (facts/memory-notes.md 1) and leaves their bits clear, so that
+ * an answer can mark them.
+ */
+#ifndef CORE_WORKLOAD_H
+#define CORE_WORKLOAD_H
+
+#include "core/architecture.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum task { TASK_PRETRAIN, TASK_FINETUNE, TASK_INFERENCE, TASKS };
+enum method { METHOD_FULL, METHOD_LORA, METHOD_QLORA, METHOD_ADAPTER, METHOD_PREFIX, METHODS };
+enum stack {
+	STACK_HUGGINGFACE,
+	STACK_TORCHTITAN,
+	STACK_MEGATRON,
+	STACK_DEEPSPEED,
+	STACK_UNSLOTH,
+	STACKS
+};
+enum optimizer {
+	OPTIMIZER_ADAMW,	/* fp32 states, or the parameters' type in pure bf16 */
+	OPTIMIZER_ADAMW_8BIT,
+	OPTIMIZER_PAGED_ADAMW_8BIT, /* states move to host memory under pressure */
+	OPTIMIZER_PAGED_ADAMW,
+	OPTIMIZER_ADAMW_4BIT,
+	OPTIMIZER_ADAFACTOR,
+	OPTIMIZER_SGD,
+	OPTIMIZER_SGD_MOMENTUM,
+	OPTIMIZER_LION,
+	OPTIMIZER_MUON,
+	OPTIMIZERS
+};
+/* What is kept per trained parameter and what arithmetic runs. */
+enum precision {
+	PRECISION_FP32,
+	PRECISION_AMP_BF16,    /* fp32 weights, gradients and states; bf16 copies while computing */
+	PRECISION_AMP_FP16,
+	PRECISION_BF16_MASTER, /* bf16 weights, fp32 gradients, fp32 master and states (Megatron) */
+	PRECISION_BF16,	       /* everything in bf16 */
+	PRECISION_FP8,	       /* as BF16_MASTER, linear layers computed in fp8 */
+	PRECISIONS
+};
+enum recompute { RECOMPUTE_AUTO, RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTES };
+enum sharding {
+	SHARDING_AUTO,
+	SHARDING_NONE,	 /* plain data parallel */
+	SHARDING_ZERO1,
+	SHARDING_ZERO2,
+	SHARDING_ZERO3,	 /* and FSDP full shard */
+	SHARDING_HYBRID, /* full shard in the node, replicated across nodes */
+	SHARDINGS
+};
+enum offload {
+	OFFLOAD_AUTO,
+	OFFLOAD_NONE,
+	OFFLOAD_OPTIMIZER,  /* optimizer states in host memory */
+	OFFLOAD_PARAMETERS, /* parameters and optimizer states */
+	OFFLOADS
+};
+enum lora_targets { LORA_ATTENTION_QV, LORA_ATTENTION, LORA_ALL_LINEAR, LORA_TARGETS };
+enum engine {
+	ENGINE_VLLM,
+	ENGINE_SGLANG,
+	ENGINE_TENSORRT_LLM,
+	ENGINE_TRANSFORMERS,
+	ENGINE_LLAMA_CPP,
+	ENGINES
+};
+enum serving_mode { SERVING_INTERACTIVE, SERVING_BATCH, SERVING_MODES };
+
+#define TASK_BIT(task) (1u << (task))
+#define TRAINING (TASK_BIT(TASK_PRETRAIN) | TASK_BIT(TASK_FINETUNE))
+#define FINETUNING TASK_BIT(TASK_FINETUNE)
+#define SERVING TASK_BIT(TASK_INFERENCE)
+#define EVERY_TASK (TRAINING | SERVING)
+
+/*
+ * kind, field (JSON name and member), name table (ENUM) or 0, least, most, tasks that take it
+ * ENUM members are int, COUNT int64_t, NUMBER double, FLAG bool.
+ */
+#define WORKLOAD_FIELDS(X)                                                                         \
+	X(ENUM, task, &task_names, 0, 0, EVERY_TASK)                                               \
+	X(ENUM, method, &method_names, 0, 0, FINETUNING)                                           \
+	X(ENUM, stack, &stack_names, 0, 0, TRAINING)                                               \
+	X(COUNT, sequence_length, 0, 1, 1e8, TRAINING)                                             \
+	X(NUMBER, total_tokens, 0, 1, 1e16, TRAINING)                                              \
+	X(NUMBER, tokens_per_epoch, 0, 1, 1e16, TRAINING)                                          \
+	X(NUMBER, examples, 0, 1, 1e13, TRAINING)                                                  \
+	X(NUMBER, epochs, 0, 1e-3, 1e5, TRAINING)                                                  \
+	X(COUNT, global_batch, 0, 1, 1e7, TRAINING)                                                \
+	X(COUNT, micro_batch, 0, 1, 65536, TRAINING)                                               \
+	X(ENUM, optimizer, &optimizer_names, 0, 0, TRAINING)                                       \
+	X(ENUM, precision, &precision_names, 0, 0, TRAINING)                                       \
+	X(ENUM, recompute, &recompute_names, 0, 0, TRAINING)                                       \
+	X(ENUM, sharding, &sharding_names, 0, 0, TRAINING)                                         \
+	X(ENUM, offload, &offload_names, 0, 0, TRAINING)                                           \
+	X(FLAG, packing, 0, 0, 0, TRAINING)                                                        \
+	X(FLAG, fused_attention, 0, 0, 0, EVERY_TASK)                                              \
+	X(FLAG, fused_cross_entropy, 0, 0, 0, TRAINING)                                            \
+	X(COUNT, lora_rank, 0, 1, 65536, FINETUNING)                                               \
+	X(ENUM, lora_targets, &lora_targets_names, 0, 0, FINETUNING)                               \
+	X(COUNT, adapter_size, 0, 1, 65536, FINETUNING)                                            \
+	X(COUNT, prefix_tokens, 0, 1, 65536, FINETUNING)                                           \
+	X(ENUM, base_format, &format_names, 0, 0, FINETUNING)                                      \
+	X(NUMBER, dataset_gb, 0, 0, 1e9, TRAINING)                                                 \
+	X(NUMBER, bytes_per_token, 0, 0, 1e9, TRAINING)                                            \
+	X(NUMBER, samples_per_second, 0, 1e-9, 1e9, TRAINING)                                      \
+	X(NUMBER, checkpoint_gb, 0, 0, 1e9, TRAINING)                                              \
+	X(NUMBER, checkpoint_interval_seconds, 0, 1, 1e8, TRAINING)                                \
+	X(COUNT, sessions, 0, 1, 1e6, TRAINING)                                                    \
+	X(FLAG, fault_tolerant, 0, 0, 0, EVERY_TASK)                                               \
+	X(COUNT, prompt_tokens, 0, 1, 1e8, SERVING)                                                \
+	X(COUNT, output_tokens, 0, 0, 1e8, SERVING)                                                \
+	X(COUNT, concurrency, 0, 1, 1e7, SERVING)                                                  \
+	X(COUNT, mean_context, 0, 1, 1e8, SERVING)                                                 \
+	X(NUMBER, requests_per_second, 0, 1e-9, 1e9, SERVING)                                      \
+	X(NUMBER, requests, 0, 1, 1e15, SERVING)                                                   \
+	X(NUMBER, max_ttft_seconds, 0, 1e-6, 1e6, SERVING)                                         \
+	X(NUMBER, max_tpot_seconds, 0, 1e-6, 1e6, SERVING)                                         \
+	X(ENUM, weight_format, &format_names, 0, 0, SERVING)                                       \
+	X(ENUM, kv_format, &format_names, 0, 0, SERVING)                                           \
+	X(ENUM, mode, &serving_mode_names, 0, 0, SERVING)                                          \
+	X(ENUM, engine, &engine_names, 0, 0, SERVING)                                              \
+	X(NUMBER, gpu_memory_utilization, 0, 0.05, 1, SERVING)                                     \
+	X(COUNT, lora_adapters, 0, 0, 4096, SERVING)
+
+enum workload_field_id {
+#define X(kind, field, names, least, most, tasks) WORKLOAD_##field,
+	WORKLOAD_FIELDS(X)
+#undef X
+		WORKLOAD_FIELD_COUNT
+};
+
+#define WORKLOAD_TYPE_ENUM int
+#define WORKLOAD_TYPE_COUNT int64_t
+#define WORKLOAD_TYPE_NUMBER double
+#define WORKLOAD_TYPE_FLAG bool
+
+struct workload {
+	const struct architecture *architecture;
+	const char *model; /* registry id, "config" or "parameters" */
+#define X(kind, field, names, least, most, tasks) WORKLOAD_TYPE_##kind field;
+	WORKLOAD_FIELDS(X)
+#undef X
+	uint64_t given; /* bit WORKLOAD_<field>: the caller said so */
+
+	/* Derived by workload_complete(). */
+	double tokens;	     /* training tokens in all; 0 = no amount of work given */
+	double context;	     /* tokens resident a sequence: mean_context, or prompt + output */
+	double full_context; /* prompt + output */
+};
+
+_Static_assert(WORKLOAD_FIELD_COUNT <= 64, "the given bits need a wider type");
+
+enum field_kind { FIELD_ENUM, FIELD_COUNT, FIELD_NUMBER, FIELD_FLAG };
+
+struct workload_field {
+	const char *name;
+	enum field_kind kind;
+	size_t offset;
+	const struct names *names;
+	double least, most;
+	unsigned tasks;
+};
+
+extern const struct workload_field workload_fields[WORKLOAD_FIELD_COUNT];
+
+extern const struct names task_names, method_names, stack_names, optimizer_names, precision_names,
+	recompute_names, sharding_names, offload_names, lora_targets_names, engine_names,
+	serving_mode_names;
+
+static inline bool workload_has(const struct workload *workload, enum workload_field_id field)
+{
+	return (workload->given >> field) & 1u;
+}
+
+/*
+ * Checks what the caller gave (ranges; fields that the task does not take; contradictions; formats
+ * that the method cannot use) and fills what was not given. Every fault is one item whose pointer is
+ * `prefix` + "/" + field ("/workload/epochs"). `architecture` and `given` must be set. What is valid
+ * but not supported yet is an item of code "unsupported" under the headline ERROR_UNSUPPORTED.
+ */
+bool workload_complete(struct workload *workload, const char *prefix, struct error *error);
+
+/* The adapted methods keep the base frozen. */
+bool workload_base_is_frozen(const struct workload *workload);
+
+#endif

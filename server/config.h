@@ -1,0 +1,68 @@
+/*
+ * Configuration: environment variables GPUPICK_*, each with a flag of the same name
+ * (GPUPICK_OPS_LISTEN, --ops-listen), from one table that also prints the help and checks values. A
+ * secret may come from a file named by NAME_FILE. A bad value stops the start with one line naming it.
+ *
+ * Per provider, derived from the providers table: GPUPICK_<PROVIDER>_URL overrides a feed's base URL
+ * (and is the only way to a private address), GPUPICK_<PROVIDER>_KEY (or _KEY_FILE) is its credential.
+ */
+#ifndef SERVER_CONFIG_H
+#define SERVER_CONFIG_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* kind (TEXT, SECRET, SECONDS, COUNT, FLAG), member, default as text, help. The variable is
+ * GPUPICK_ and the member in capitals. SECONDS are double, COUNT int64_t, FLAG bool. */
+#define CONFIG_TABLE(X)                                                                            \
+	X(TEXT, listen, "127.0.0.1:8080", "address of the API: HOST:PORT, [V6]:PORT or unix:PATH") \
+	X(TEXT, ops_listen, "127.0.0.1:9090", "address of health and metrics")                     \
+	X(SECRET, database_url, "", "PostgreSQL connection string or URL")                         \
+	X(TEXT, data, "", "folder for the snapshot file and the local start's cluster")            \
+	X(TEXT, log_level, "info", "debug, info, warning or error")                                \
+	X(COUNT, threads, "0", "HTTP worker threads; 0 = one a core")                              \
+	X(COUNT, connections, "4096", "most open client connections")                              \
+	X(SECONDS, idle_timeout_seconds, "620", "idle keep-alive; longer than any gateway's")      \
+	X(SECONDS, head_timeout_seconds, "10", "a request's head must arrive within")              \
+	X(SECONDS, body_timeout_seconds, "30", "a request's body must arrive within")              \
+	X(SECONDS, drain_seconds, "0", "wait after readiness turns 503, before closing")           \
+	X(SECONDS, grace_seconds, "25", "most that running requests may take while stopping")      \
+	X(SECONDS, clock_seconds, "1", "how often a replica looks for a new version")              \
+	X(SECONDS, refresh_seconds, "0", "refresh period of every feed; 0 = each feed's own")      \
+	X(COUNT, fetch_attempts, "4", "tries of one request to a provider")                        \
+	X(SECONDS, fetch_timeout_seconds, "60", "whole time of one request to a provider")         \
+	X(TEXT, providers, "", "only these feeds, separated by commas; empty = all that can run")  \
+	X(FLAG, bundled, "true", "use the bundled prices where a provider has no live ones")
+
+#define CONFIG_TYPE_TEXT const char *
+#define CONFIG_TYPE_SECRET const char *
+#define CONFIG_TYPE_SECONDS double
+#define CONFIG_TYPE_COUNT int64_t
+#define CONFIG_TYPE_FLAG bool
+
+struct config {
+#define X(kind, member, fallback, help) CONFIG_TYPE_##kind member;
+	CONFIG_TABLE(X)
+#undef X
+	struct arena *arena; /* owns the texts */
+};
+
+/*
+ * Reads defaults, then the environment, then flags in argv (which are removed: *argc and argv keep
+ * what is left, the verb's own operands). False names the bad setting in `error`.
+ */
+bool config_load(struct config *config, struct arena *arena, int *argc, char **argv,
+		 struct error *error);
+
+/* A derived setting GPUPICK_<PROVIDER>_<suffix> ("URL", "KEY"), also through _FILE; NULL = not set. */
+const char *config_provider(const struct config *config, const char *provider, const char *suffix);
+
+void config_help(FILE *stream);
+
+/* Every setting and where it came from, secrets masked, for `check-config` and the start's log. */
+void config_print(const struct config *config, FILE *stream);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * Request and reply: what a handler sees of HTTP. No library type appears here.
+ *
+ * A request owns an arena that lives until its answer is sent, and holds one snapshot for all that
+ * time, so that an answer sees one consistent world. Request state lives here, never in thread-local
+ * storage: a worker interleaves many connections.
+ */
+#ifndef SERVER_HTTP_REQUEST_H
+#define SERVER_HTTP_REQUEST_H
+
+#include "core/arena.h"
+#include "core/catalogue.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REQUEST_PARAMETERS_MAX 2
+#define REQUEST_QUERIES_MAX 64
+#define REQUEST_ID_TEXT 65
+
+struct route;
+struct server; /* config, slot, metrics: see http.h */
+
+struct query {
+	const char *name, *value; /* decoded, terminated, without NUL bytes inside */
+};
+
+struct request {
+	const struct route *route;
+	struct server *server;
+	struct arena arena;
+	const struct catalogue *catalogue; /* NULL while no snapshot is loaded */
+	int64_t now_us;			   /* wall clock at the request line */
+
+	const char *method; /* GET for HEAD */
+	bool is_head;
+	const char *target;			    /* raw, as received */
+	const char *parameter[REQUEST_PARAMETERS_MAX]; /* decoded path parameters, in order */
+	struct query query[REQUEST_QUERIES_MAX];
+	int queries;
+	const char *body;
+	size_t body_length;
+	char request_id[REQUEST_ID_TEXT];
+	const char *trace_id; /* 32 hex digits of traceparent, or "" */
+	void *connection;     /* the HTTP library's; for request_header() only */
+};
+
+/* First value of a header, or NULL. */
+const char *request_header(const struct request *request, const char *name);
+
+/* Value of a query parameter, or NULL. A repeated parameter was refused before any handler ran. */
+const char *request_query(const struct request *request, const char *name);
+
+/*
+ * Checks that every query parameter is one of `known` (NULL-terminated); each other one is added to
+ * `error` with the nearest name. False when any is not.
+ */
+bool request_check_query(const struct request *request, const char *const *known,
+			 struct error *error);
+
+/* Prefer: handling=lenient (RFC 7240): unknown fields become warnings. */
+bool request_is_lenient(const struct request *request);
+
+#define REPLY_HEADERS_MAX 8
+
+struct reply {
+	unsigned status;	  /* 200 unless set */
+	const char *content_type; /* "application/json" unless set */
+	char *body;		  /* malloc'ed and given away; or NULL with static_body */
+	const char *static_body;  /* bytes that live as long as the process */
+	size_t length;
+	const char *etag;	   /* complete, with quotes; If-None-Match is handled by the HTTP layer */
+	const char *cache_control; /* else the route's */
+	struct {
+		const char *name, *value; /* static or in the request's arena */
+	} headers[REPLY_HEADERS_MAX];
+	int headers_count;
+};
+
+void reply_header(struct reply *reply, const char *name, const char *value);
+
+/* True when If-None-Match matches `etag`: a handler may then skip the body (status 304 is set). */
+bool reply_not_modified(const struct request *request, struct reply *reply, const char *etag);
+
+/* True: `reply` is filled. False: `error` is, and becomes problem+json. */
+typedef bool route_handler(struct request *request, struct reply *reply, struct error *error);
+
+#endif

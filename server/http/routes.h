@@ -1,0 +1,33 @@
+/*
+ * Routes: the one table of what can be asked. It feeds dispatch, 404 and 405 with Allow, body limits,
+ * cache headers, metrics labels, `gpupick routes` and one side of the OpenAPI check.
+ *
+ * A pattern is matched on the raw target, segment by segment, before any decoding. "{}" takes one
+ * segment; "{*}" takes all the rest, slashes included (model ids: %2F and a plain slash both work,
+ * since gateways decode).
+ */
+#ifndef SERVER_HTTP_ROUTES_H
+#define SERVER_HTTP_ROUTES_H
+
+#include "server/http/request.h"
+
+enum route_port { ROUTE_API, ROUTE_OPS };
+
+struct route {
+	const char *method;
+	const char *pattern;
+	const char *operation; /* OpenAPI operationId = metrics label = log field */
+	route_handler *handle;
+	size_t body_max;    /* 0: a body is refused */
+	const char *cache;  /* Cache-Control of a 200 */
+	enum route_port port;
+	bool needs_snapshot; /* 503 with Retry-After until one is loaded */
+};
+
+extern const struct route routes[];
+extern const size_t routes_count;
+
+/* method <tab> pattern <tab> operation, a line each. */
+void routes_print(void);
+
+#endif

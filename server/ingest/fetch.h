@@ -1,0 +1,66 @@
+/*
+ * Fetch: the only user of libcurl. One request in, one bounded answer out: bytes are counted after
+ * decoding, so that a compressed bomb stops at the limit; https only unless the base URL was set by
+ * configuration; resolved private addresses are refused likewise; redirects are not followed with
+ * credentials.
+ */
+#ifndef SERVER_INGEST_FETCH_H
+#define SERVER_INGEST_FETCH_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FETCH_HEADERS_MAX 8
+
+struct fetch_request {
+	int page;	       /* the provider's own number for what this asks */
+	const char *method;    /* "GET" or "POST" */
+	const char *url;       /* complete */
+	const char *headers[FETCH_HEADERS_MAX]; /* "Name: value" */
+	int headers_count;
+	const char *body; /* POST; NULL otherwise */
+	const char *label; /* file name stem for --record: "plans-1" */
+};
+
+struct fetch_response {
+	unsigned status;
+	const char *body; /* terminated */
+	size_t length;
+	const char *content_type; /* "" when none */
+	const char *link;	  /* Link header, "" when none */
+	double retry_after_seconds; /* -1 when none */
+};
+
+enum fetch_failure {
+	FETCH_OK,
+	FETCH_DNS,
+	FETCH_CONNECT,
+	FETCH_TLS,
+	FETCH_TIMEOUT,
+	FETCH_TOO_LARGE,
+	FETCH_TRUNCATED,
+	FETCH_REFUSED, /* private address, plain http or a bad redirect */
+	FETCH_OTHER,
+};
+
+struct fetch_options {
+	size_t body_max;
+	double timeout_seconds, connect_timeout_seconds;
+	bool allow_private; /* the base URL was set by configuration */
+};
+
+struct fetch; /* one handle, reused for all requests of a provider */
+
+struct fetch *fetch_new(void);
+void fetch_free(struct fetch *fetch);
+
+/* One attempt; retries are ingest's business. The response lives in `arena`. */
+enum fetch_failure fetch_perform(struct fetch *fetch, const struct fetch_request *request,
+				 const struct fetch_options *options, struct arena *arena,
+				 struct fetch_response *out, struct error *error);
+
+#endif

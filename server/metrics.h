@@ -1,0 +1,52 @@
+/*
+ * Metrics: atomics indexed by route and by provider, so that the label sets are bounded by
+ * construction; rendered in the Prometheus text format in base units.
+ */
+#ifndef SERVER_METRICS_H
+#define SERVER_METRICS_H
+
+#include "server/json/writer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One per process; zero-initialised, safe from any thread. */
+struct metrics;
+
+struct metrics *metrics_new(size_t routes, size_t providers);
+void metrics_free(struct metrics *metrics);
+
+/* route: index in the routes table, or -1 for requests that matched none. */
+void metrics_request(struct metrics *metrics, int route, unsigned status, int64_t duration_us);
+void metrics_in_flight(struct metrics *metrics, int change);
+void metrics_connections(struct metrics *metrics, int change);
+
+enum metrics_rejection {
+	METRICS_REJECTED_FRAMING,
+	METRICS_REJECTED_TARGET,
+	METRICS_REJECTED_HEAD_TIMEOUT,
+	METRICS_REJECTED_BODY_TIMEOUT,
+	METRICS_REJECTED_TOO_LARGE,
+	METRICS_REJECTED_CONNECTIONS,
+	METRICS_REJECTIONS
+};
+void metrics_rejected(struct metrics *metrics, enum metrics_rejection reason);
+
+struct metrics_snapshot {
+	int64_t version, as_of_us, built_at_us, offers, unmapped_offers, unpriced_offers;
+	bool database_is_up;
+};
+void metrics_set_snapshot(struct metrics *metrics, const struct metrics_snapshot *snapshot);
+
+struct metrics_ingest {
+	const char *result; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty", "held" */
+	int64_t finished_us, duration_us, bytes;
+	int64_t rows_seen, rows_accepted, rows_rejected, rows_unmapped, changes;
+};
+/* provider: index in the providers table. */
+void metrics_ingest_run(struct metrics *metrics, size_t provider, const struct metrics_ingest *run);
+
+/* Text format 0.0.4 into `writer` (writer_raw). */
+void metrics_render(const struct metrics *metrics, struct writer *writer);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * Snapshot: the slot that holds the current catalogue, and its count.
+ *
+ * A mutex around "load the pointer, add a reference": between an atomic load and an increment inside
+ * the object, the object could be freed. Publishing never waits for readers; the last release frees.
+ */
+#ifndef SERVER_SNAPSHOT_H
+#define SERVER_SNAPSHOT_H
+
+#include "core/catalogue.h"
+#include "core/error.h"
+
+struct snapshot_slot;
+
+struct snapshot_slot *snapshot_slot_new(void);
+void snapshot_slot_free(struct snapshot_slot *slot); /* no reader may be left */
+
+/* NULL while nothing was published. Each acquired catalogue must be released once. */
+const struct catalogue *snapshot_acquire(struct snapshot_slot *slot);
+void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalogue);
+
+/* Takes the catalogue over; a version older than the one in place (same epoch) is refused: false. */
+bool snapshot_publish(struct snapshot_slot *slot, struct catalogue *catalogue);
+
+/* On disk, for a start without the database: written beside and renamed, with a checksum and a
+ * format number; anything else is refused, never half-read. */
+bool snapshot_save(const struct catalogue *catalogue, const char *path, struct error *error);
+struct catalogue *snapshot_load(const char *path, struct error *error);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Store: PostgreSQL. Only this folder includes libpq and only it and migrations/ hold SQL; always with
+ * parameters. One store is one connection and belongs to one thread. A connection that was lost is
+ * reopened by the next call (back-off is the caller's); a write whose COMMIT got no answer is
+ * reported as failed and may be repeated, since refreshes are idempotent.
+ */
+#ifndef SERVER_STORE_STORE_H
+#define SERVER_STORE_STORE_H
+
+#include "core/arena.h"
+#include "core/catalogue.h"
+#include "core/error.h"
+#include "core/offer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+/* Opens lazily: fails only when memory is out. `name` becomes application_name. */
+struct store *store_new(const char *database_url, const char *name);
+void store_free(struct store *store);
+
+/* --- migrations (migrations/NNNN_name.sql, embedded in the binary) --- */
+
+struct migration_report {
+	int applied, already;
+};
+bool store_migrate(struct store *store, struct migration_report *out, struct error *error);
+
+/* --- reading, for replicas --- */
+
+struct store_clock {
+	char epoch[EPOCH_TEXT];
+	int64_t version, as_of_us;
+};
+bool store_read_clock(struct store *store, struct store_clock *out, struct error *error);
+
+/* Rows of one consistent view (one repeatable-read transaction). Everything lives in `arena`. */
+struct store_view {
+	struct store_clock clock;
+	bool is_delta;	     /* offers holds only what changed since `since`, withdrawn ones included */
+	struct offer *offers;
+	size_t offers_count;
+	struct provider_status *providers;
+	size_t providers_count;
+	struct unmapped *unmapped;
+	size_t unmapped_count;
+};
+
+/* All offers on sale. */
+bool store_read_all(struct store *store, struct arena *arena, struct store_view *out,
+		    struct error *error);
+
+/* What changed after `since` in `epoch`; falls back to everything (is_delta false) when the log does
+ * not reach back or the epoch is another. */
+bool store_read_since(struct store *store, const char *epoch, int64_t since, struct arena *arena,
+		      struct store_view *out, struct error *error);
+
+/* --- writing, for the ingest leader --- */
+
+/* True when this connection now is the leader (session advisory lock, with a token that every batch
+ * checks again). False without an error when another is. */
+bool store_lead(struct store *store, bool *is_leader, struct error *error);
+
+/* A complete, accepted refresh of one provider's feed: replaces that source's offers in one
+ * transaction; rows that are gone are marked withdrawn, never deleted. */
+struct store_refresh {
+	const char *provider, *source;
+	const struct offer *offers; /* normalised, keys unique, ids set */
+	size_t offers_count;
+	int64_t observed_at_us;
+	const struct unmapped *unmapped; /* spellings of this refresh, with row counts */
+	size_t unmapped_count;
+	bool replaces_bundled; /* live prices: bundled offers of the provider are withdrawn */
+};
+struct store_outcome {
+	int64_t inserted, changed, unchanged, withdrawn, version;
+};
+bool store_apply(struct store *store, const struct store_refresh *refresh, struct store_outcome *out,
+		 struct error *error);
+
+/* Every attempt, good or bad. */
+struct store_run {
+	const char *provider, *source;
+	int64_t started_us, finished_us;
+	const char *outcome; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty", "held" */
+	const char *detail;
+	int64_t refresh_seconds;
+	int64_t requests, bytes, rows_seen, rows_accepted, rows_rejected, rows_unmapped;
+	int64_t inserted, changed, unchanged, withdrawn;
+};
+bool store_record_run(struct store *store, const struct store_run *run, struct error *error);
+
+/* Offers on sale of one source, for the guard's comparison with the last good set. */
+bool store_read_source(struct store *store, const char *provider, const char *source,
+		       struct arena *arena, struct offer **out, size_t *count, struct error *error);
+
+/* True when the provider has any offer on sale whose source is not "bundled". */
+bool store_has_live(struct store *store, const char *provider, bool *out, struct error *error);
+
+/* Makes day partitions ahead, rolls up and drops what retention no longer keeps. */
+bool store_housekeeping(struct store *store, struct error *error);
+
+#endif

@@ -1,0 +1,64 @@
+#include "core/arena.h"
+#include "tests/suite.h"
+
+#include <stdint.h>
+#include <string.h>
+
+START_TEST(memory_is_zeroed_and_aligned)
+{
+	struct arena arena;
+
+	arena_init(&arena, 1 << 20);
+	for (size_t size = 0; size < 300; size += 7) {
+		unsigned char *bytes = arena_alloc(&arena, size);
+
+		ck_assert_ptr_nonnull(bytes);
+		ck_assert_uint_eq((uintptr_t)bytes % _Alignof(max_align_t), 0);
+		for (size_t i = 0; i < size; i++)
+			ck_assert_uint_eq(bytes[i], 0);
+		memset(bytes, 0xff, size);
+	}
+	arena_release(&arena);
+}
+END_TEST
+
+START_TEST(the_limit_holds_for_all_allocations_together)
+{
+	struct arena arena;
+
+	arena_init(&arena, 1024);
+	ck_assert_ptr_nonnull(arena_alloc(&arena, 1000));
+	ck_assert_ptr_null(arena_alloc(&arena, 32));
+	ck_assert_ptr_null(arena_alloc(&arena, SIZE_MAX));
+	ck_assert_ptr_null(arena_array(&arena, SIZE_MAX / 2, 4));
+	arena_release(&arena);
+	arena_release(&arena);
+}
+END_TEST
+
+START_TEST(an_allocation_may_be_larger_than_a_chunk)
+{
+	struct arena arena;
+	char *text;
+
+	arena_init(&arena, 1 << 20);
+	ck_assert_ptr_nonnull(arena_alloc(&arena, 100000));
+	text = arena_printf(&arena, "%0*d", 40000, 7);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_uint_eq(strlen(text), 40000);
+	ck_assert_str_eq(arena_strndup(&arena, "abcdef", 3), "abc");
+	arena_release(&arena);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("arena");
+	TCase *tests = tcase_create("arena");
+
+	tcase_add_test(tests, memory_is_zeroed_and_aligned);
+	tcase_add_test(tests, the_limit_holds_for_all_allocations_together);
+	tcase_add_test(tests, an_allocation_may_be_larger_than_a_chunk);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
