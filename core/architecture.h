@@ -1,16 +1,18 @@
 /*
- * Architecture: a model as its layers, and what follows from them: parameters by component, FLOPs and
- * KV-cache elements a token. Everything is computed from the layers, never from the model's name.
+ * Architecture: a model as its layers, and what follows from them: parameters by component, FLOPs
+ * and KV-cache elements a token. Everything is computed from the layers, never from the model's
+ * name.
  *
- * A model is a list of layer kinds with counts (order inside the list does not matter for sizes), so
- * that alternating, hybrid, per-layer and mixture-of-experts models need no special case.
+ * A model is a list of layer kinds with counts (order inside the list does not matter for sizes),
+ * so that alternating, hybrid, per-layer and mixture-of-experts models need no special case.
  *
  * Parameter formulas (weights, then biases where the flags say so):
- *   GQA/MHA  q: hidden*heads*head_dim, k: hidden*kv_heads*head_dim, v: hidden*kv_heads*v_head_dim,
- *            o: heads*v_head_dim*hidden
- *   MLA      q: hidden*q_rank + q_rank*heads*(nope+rope) (or hidden*heads*(nope+rope) without q_rank),
- *            kv: hidden*(kv_rank+rope) + kv_rank*heads*(nope+v_head_dim), o: heads*v_head_dim*hidden
- *   MLP      gated 3*hidden*ffn, plain 2*hidden*ffn; experts the same with moe_ffn; router hidden*experts
+ *   GQA/MHA  q: hidden*heads*head_dim (twice that with a query gate), k: hidden*kv_heads*head_dim,
+ *            v: hidden*kv_heads*v_head_dim, o: heads*v_head_dim*hidden
+ *   MLA      q: hidden*q_rank + q_rank*heads*(nope+rope) (or hidden*heads*(nope+rope) without
+ * q_rank), kv: hidden*(kv_rank+rope) + kv_rank*heads*(nope+v_head_dim), o: heads*v_head_dim*hidden
+ *   MLP      gated 3*hidden*ffn, plain 2*hidden*ffn; experts the same with moe_hidden and moe_ffn;
+ *            router hidden*experts
  * KV elements a token and layer: GQA kv_heads*(head_dim+v_head_dim); MLA kv_rank+rope; state layers
  * hold a constant `state_elements` a sequence instead; a window caps the tokens that are kept.
  */
@@ -23,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAYER_KINDS_MAX 24
+#define LAYER_KINDS_MAX 40
 
 enum modality {
 	MODALITY_TEXT,
@@ -36,7 +38,7 @@ enum modality {
 };
 
 enum attention {
-	ATTENTION_NONE,	 /* no mixer, or a state layer: see state_elements */
+	ATTENTION_NONE,	   /* no mixer, or a state layer: see state_elements */
 	ATTENTION_GROUPED, /* MHA, GQA and MQA by kv_heads */
 	ATTENTION_LATENT,  /* MLA */
 };
@@ -47,42 +49,57 @@ struct layer_kind {
 	enum attention attention;
 	int heads, kv_heads, head_dim, v_head_dim;
 	int q_rank, kv_rank, rope_dim, nope_dim; /* MLA */
-	int window;	    /* sliding-window tokens; 0 = full */
+	int window;				 /* sliding-window tokens; 0 = full */
+	int compress_ratio;  /* beyond the window one latent for so many tokens, K and V as one; 0 =
+				no */
 	bool attention_bias; /* biases on q, k, v */
 	bool output_bias;    /* bias on o */
-	bool qk_norm;	    /* a norm of head_dim on q and on k */
-	bool shares_kv;	    /* reuses another layer's KV: stores none */
-	bool is_encoder;    /* bidirectional; holds no KV cache between steps */
-	bool has_cross_attention;
+	bool qk_norm;	     /* a norm of head_dim on q and on k */
+	bool query_gate;     /* q projects a gate as well: twice as wide */
+	bool shares_kv;	     /* reuses another layer's KV: stores none */
+	unsigned char kv_omitted; /* of k and v, how many have no weights of their own: 0, 1 or 2 */
+	bool is_encoder;	  /* bidirectional; holds no KV cache between steps */
+	bool has_cross_attention; /* a second attention block of the same shape, over the encoder */
+	bool is_cross_only; /* attends to the tower's tokens instead of the text: constant KV */
+	bool projections_elsewhere; /* weights of q, k, v and o are in extra_linear */
 
-	int ffn;	 /* dense MLP width; 0 = none */
-	bool gated;	 /* three matrices instead of two */
+	int ffn;    /* dense MLP width; 0 = none. Beside experts: a dense MLP in parallel */
+	bool gated; /* three matrices instead of two */
 	bool mlp_bias;
 	int experts, experts_active, moe_ffn; /* 0 experts = dense */
+	int moe_hidden;			      /* width that the experts see; 0 = hidden */
 	int shared_ffn;			      /* total width of the shared experts; 0 = none */
+	bool expert_bias;
+	int index_dim; /* sparse-attention indexer: key elements a token beside the KV */
 	uint64_t mixer_parameters; /* state mixers (Mamba, GDN, ...): parameters of one layer */
 	double state_elements;	   /* constant per sequence and layer */
-	uint64_t extra_parameters; /* norms and what else one layer holds, beyond the formulas above */
+	uint64_t extra_linear; /* weights of further linear layers: indexers, gates, projections */
+	uint64_t
+		extra_parameters; /* norms and what else one layer holds, beyond all of the above */
 };
 
 struct architecture {
 	char family[40];
 	enum modality modality;
-	int hidden, vocab, max_context;
+	int hidden, vocab, max_context; /* max_context 0 = no limit of its own */
+	int embedding_dim;		/* width of the embedding table; 0 = hidden */
 	bool tied_embeddings;
-	uint64_t extra_parameters; /* outside the layers: final norm, positions, poolers, projectors */
-	uint64_t tower_parameters; /* vision or audio tower with its projector */
+	uint64_t lookup_parameters; /* tables that are only read by row: positions, per-layer
+				       embeddings */
+	uint64_t extra_parameters;  /* outside the layers: final norm, poolers, projections */
+	uint64_t tower_parameters;  /* vision or audio tower with its projector */
 	int tower_layers, tower_hidden, tower_patch, image_tokens;
-	enum format native_format; /* what the published weights are in */
+	enum format native_format; /* what the published weights are in; FORMAT_AUTO = not said */
 	struct layer_kind kinds[LAYER_KINDS_MAX];
 	int kinds_count;
-	double uncertainty; /* 0 for a known architecture; relative spread when built from bare numbers */
+	double uncertainty; /* 0 for a known architecture; relative spread when built from bare
+			       numbers */
 };
 
-/* Parameters by component; `total` is their sum. */
+/* Parameters by component; `total` is the sum of the components, without `active` and `linear`. */
 struct parameter_count {
 	uint64_t total, active;	  /* active: with experts_active instead of experts */
-	uint64_t embedding, head; /* head is 0 when tied */
+	uint64_t embedding, head; /* head is 0 when tied; embedding includes the look-up tables */
 	uint64_t attention, mlp, experts, router, mixer, norms_and_other, tower;
 	uint64_t linear; /* weights in linear layers of the blocks: what quantisation touches */
 };
@@ -94,27 +111,56 @@ void architecture_count(const struct architecture *architecture, struct paramete
 /* Layers of all kinds. */
 int architecture_layers(const struct architecture *architecture);
 
-/* Cache elements that one more token adds across all layers whose window is not full (full-attention
- * layers only, when `context` is beyond the windows). */
+/* Width of the values: v_head_dim, or head_dim where it is 0. */
+int layer_value_dim(const struct layer_kind *kind);
+
+/* Cache elements that one layer keeps for each token it remembers; 0 when it keeps none. */
+double layer_kv_elements(const struct layer_kind *kind);
+
+/* K and V elements of one token across all layers while no window is full yet, as published tables
+ * count them. Not in it: indexer keys (architecture_index_elements_per_token()) and what
+ * compression saves: for the cache of a sequence ask architecture_kv_elements(). */
 double architecture_kv_elements_per_token(const struct architecture *architecture);
 
-/* Cache elements of one sequence at `context` tokens: windows capped, state layers included. */
+/* Keys of sparse-attention indexers a token: engines keep them in 8 bits beside the KV cache. */
+double architecture_index_elements_per_token(const struct architecture *architecture);
+
+/* Cache elements of one sequence at `context` tokens: windows capped, state layers and the constant
+ * part of cross-attention layers included, indexer keys not. */
 double architecture_kv_elements(const struct architecture *architecture, double context);
 
-/* Forward FLOPs of one token at `context` tokens (2 per active weight, plus attention scores). */
+/* Constant state of one sequence, part of architecture_kv_elements(): engines often keep it in
+ * fp32. */
+double architecture_state_elements(const struct architecture *architecture);
+
+/* KV elements a token of the source that decoder layers keep for their cross-attention. */
+double architecture_cross_elements_per_source_token(const struct architecture *architecture);
+
+/* Forward FLOPs of one token that sees `context` tokens (2 per active weight of a matrix, attention
+ * scores within each window, state updates). For causal prefill pass half the length. */
 double architecture_forward_flops(const struct architecture *architecture, double context);
 
 /* Greatest common divisor of the heads over all attention layers, and of the KV heads: what tensor
- * parallelism may divide by. */
+ * parallelism may divide by. 0 when there is no attention (and no KV heads: MLA keeps one latent).
+ */
 int architecture_heads_divisor(const struct architecture *architecture);
 int architecture_kv_heads_divisor(const struct architecture *architecture);
 
 /* Most experts of any layer kind; 0 for a dense model. */
 int architecture_experts(const struct architecture *architecture);
 
+/* Bytes of all weights in a format: linear layers at linear_bits, the tables and the rest as the
+ * format says, norms and towers in 16 bit (fp32 stays fp32). MXFP4 touches only experts where there
+ * are any. */
+double architecture_weight_bytes(const struct architecture *architecture, enum format format);
+
+/* Whether every figure is in range and the totals cannot overflow; else `reason` says what is not.
+ */
+bool architecture_check(const struct architecture *architecture, const char **reason);
+
 /*
- * A plausible dense decoder of that many parameters, for callers who know only a size. Answers carry
- * `uncertainty`. False for less than 1e6 or more than 1e14.
+ * A plausible dense decoder of that many parameters, for callers who know only a size. Answers
+ * carry `uncertainty`. False for less than 1e6 or more than 1e14.
  */
 bool architecture_from_parameters(double parameters, struct architecture *out);
 

@@ -2,8 +2,9 @@
  * Fabric: the links between the GPUs of a node and between nodes.
  *
  * Rates are bytes per second per GPU in one direction at the wire; what collectives reach of it is
- * core/speed's business. Kinds are kept apart because they behave apart: a bridge joins pairs only,
- * xGMI is per peer, GeForce cards have no peer-to-peer and go through host memory.
+ * core/speed's business (for PCIE_HOST and UNKNOWN it is the card's own PCIe link). Kinds are kept
+ * apart because they behave apart: a bridge joins pairs only, xGMI is per peer, GeForce cards have
+ * no peer-to-peer and go through host memory.
  */
 #ifndef CORE_FABRIC_H
 #define CORE_FABRIC_H
@@ -23,7 +24,7 @@ enum node_link {
 	NODE_LINK_XGMI,	       /* point to point; rate is per peer */
 	NODE_LINK_PCIE_PEER,   /* peer-to-peer over PCIe */
 	NODE_LINK_PCIE_HOST,   /* through host memory (GeForce) */
-	NODE_LINK_TORUS,       /* TPU ICI, NeuronLink */
+	NODE_LINK_TORUS,       /* direct links of other makes: TPU ICI, NeuronLink, Gaudi */
 	NODE_LINKS
 };
 
@@ -48,14 +49,14 @@ struct fabric {
 
 extern const struct names node_link_names, cluster_link_names;
 
-/* What a machine of `count` such cards has when no table says otherwise: from the card's form factor
- * and NVLink; never better than what is known. */
+/* What a machine of `count` such cards has when no table says otherwise: from the card's form
+ * factor and NVLink; never better than what is known. */
 struct fabric fabric_of_accelerator(const struct accelerator *accelerator, double count);
 
 /* RDMA-class: InfiniBand, RoCE, EFA, TCPX, NVL72. Plain Ethernet is not. */
 bool fabric_has_rdma(const struct fabric *fabric);
 
-/* NVLink of any kind or xGMI between all GPUs of the node. */
+/* NVLink, xGMI or a maker's own links between all GPUs of the node; not bridges, not PCIe. */
 bool fabric_is_fast(const struct fabric *fabric);
 
 #endif

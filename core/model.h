@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 struct model {
-	const char *id;	     /* "meta-llama/Llama-3.1-70B" */
-	const char *aliases; /* separated by ';', or NULL */
-	const char *license; /* or NULL */
+	const char *id;		       /* "meta-llama/Llama-3.1-70B" */
+	const char *aliases;	       /* separated by ';', or NULL */
+	const char *license;	       /* or NULL */
 	uint64_t published_parameters; /* 0 = not published exactly */
 	const char *confidence;	       /* "A" or "B" */
 	const char *source;

@@ -1,8 +1,8 @@
 /*
  * Terms: how a provider bills and what renting there means. Data: data/terms.inc.
  *
- * A fact that no source gives is TERM_UNKNOWN (or NAN for amounts): core/cost then takes the dearest
- * quartile of the provider's class and names it in the answer. Unknown is never zero.
+ * A fact that no source gives is TERM_UNKNOWN (or NAN for amounts): core/cost then takes the
+ * dearest quartile of the provider's class and names it in the answer. Unknown is never zero.
  */
 #ifndef CORE_TERMS_H
 #define CORE_TERMS_H
@@ -15,7 +15,12 @@
 
 enum term { TERM_UNKNOWN = -1, TERM_NO = 0, TERM_YES = 1 };
 
-enum provider_class { PROVIDER_HYPERSCALER, PROVIDER_CLOUD, PROVIDER_MARKETPLACE, PROVIDER_CLASSES };
+enum provider_class {
+	PROVIDER_HYPERSCALER,
+	PROVIDER_CLOUD,
+	PROVIDER_MARKETPLACE,
+	PROVIDER_CLASSES
+};
 
 struct terms {
 	const char *provider; /* stable id: "aws" */
@@ -27,7 +32,7 @@ struct terms {
 	enum term compute_billed_while_stopped;
 	enum term storage_billed_while_stopped;
 	enum term has_spot;
-	double spot_notice_seconds;	 /* NAN = unknown */
+	double spot_notice_seconds;	    /* NAN = unknown */
 	double spot_interruptions_per_hour; /* per instance; NAN = not published */
 	double egress_usd_per_gb;	 /* first paid tier; NAN = unknown; 0 = known to be free */
 	double free_egress_gb_per_month; /* 0 when none is known */
@@ -45,7 +50,24 @@ extern const struct terms terms_table[];
 extern const size_t terms_count;
 extern const struct names provider_class_names;
 
+/* One type in one region of AWS, as its spot advisor bands it; data/spot_bands.inc. */
+struct spot_band {
+	const char *type, *region;
+	int band; /* 0..4: under 5, 5-10, 10-15, 15-20, over 20 % a month */
+};
+
+extern const struct spot_band spot_bands[];
+extern const size_t spot_bands_count;
+
+/* Reclaims of one instance an hour: by type and region where they are published (AWS), else the
+ * provider's figure; NAN when there is none. Published frequencies flatter scarce cards. */
+double terms_spot_interruptions_per_hour(const char *provider, const char *instance_type,
+					 const char *region);
+
 /* NULL when the provider is not in the table: every term is then unknown. */
 const struct terms *terms_find(const char *provider);
+
+/* The provider with the nearest id, for a suggestion; NULL if none is near. */
+const char *terms_nearest(const char *provider);
 
 #endif

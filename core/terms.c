@@ -1,0 +1,98 @@
+/* Provider terms: see terms.h. Both tables are sorted, so that a look-up is a binary search;
+ * tests/core/test_terms.c holds the order. */
+#include "core/terms.h"
+
+#include "core/units.h"
+
+#include <math.h>
+#include <string.h>
+
+#define UNKNOWN_AMOUNT ((double)NAN) /* NAN alone is a float */
+
+const struct terms terms_table[] = {
+#include "core/data/terms.inc"
+};
+const size_t terms_count = sizeof(terms_table) / sizeof(terms_table[0]);
+
+static const char *const class_text[PROVIDER_CLASSES] = {
+	[PROVIDER_HYPERSCALER] = "hyperscaler",
+	[PROVIDER_CLOUD] = "cloud",
+	[PROVIDER_MARKETPLACE] = "marketplace",
+};
+const struct names provider_class_names = {class_text, PROVIDER_CLASSES};
+
+const struct terms *terms_find(const char *provider)
+{
+	size_t low = 0, high = terms_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = names_compare(provider, terms_table[middle].provider);
+
+		if (order == 0)
+			return &terms_table[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+const char *terms_nearest(const char *provider)
+{
+	unsigned best = (unsigned)strlen(provider) / 3 + 1;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < terms_count; i++) {
+		unsigned distance = names_distance(provider, terms_table[i].provider, best);
+
+		if (distance < best) {
+			best = distance;
+			nearest = terms_table[i].provider;
+		}
+	}
+	return nearest;
+}
+
+/* AWS's advisor: how often a type was reclaimed in a region, in bands of a month's frequency. */
+const struct spot_band spot_bands[] = {
+#include "core/data/spot_bands.inc"
+};
+const size_t spot_bands_count = sizeof(spot_bands) / sizeof(spot_bands[0]);
+
+/* Middle of each band; the last has no upper end and is taken as 25 %. */
+static const double band_frequency[] = {0.025, 0.075, 0.125, 0.175, 0.25};
+
+static const struct spot_band *band_find(const char *type, const char *region)
+{
+	size_t low = 0, high = spot_bands_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = names_compare(type, spot_bands[middle].type);
+
+		if (order == 0)
+			order = names_compare(region, spot_bands[middle].region);
+		if (order == 0)
+			return &spot_bands[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+double terms_spot_interruptions_per_hour(const char *provider, const char *instance_type,
+					 const char *region)
+{
+	const struct terms *terms = terms_find(provider);
+	const struct spot_band *band = NULL;
+
+	if (names_compare(provider, "aws") == 0)
+		band = band_find(instance_type, region);
+	if (band)
+		return -log1p(-band_frequency[band->band]) / HOURS_PER_MONTH;
+	return terms ? terms->spot_interruptions_per_hour : UNKNOWN_AMOUNT;
+}
