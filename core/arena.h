@@ -2,8 +2,8 @@
  * Arena: memory with one owner and one moment of death.
  *
  * An arena grows in chunks up to a limit that its owner sets, so that no request can take more than
- * its share. Everything in it dies with arena_release(). Memory comes zeroed and aligned for any type.
- * Not thread-safe: an arena belongs to one request, one refresh or one snapshot.
+ * its share. Everything in it dies with arena_release(). Memory comes zeroed and aligned for any
+ * type. Not thread-safe: an arena belongs to one request, one refresh or one snapshot.
  */
 #ifndef CORE_ARENA_H
 #define CORE_ARENA_H
@@ -28,7 +28,8 @@ void arena_init(struct arena *arena, size_t limit_bytes);
 /* Frees everything. Accepts an arena that is zeroed or already released. */
 void arena_release(struct arena *arena);
 
-/* Zeroed memory, or NULL past the limit or when the system has none. `size` 0 is a valid pointer. */
+/* Zeroed memory, or NULL past the limit or when the system has none. `size` 0 is a valid pointer.
+ */
 void *arena_alloc(struct arena *arena, size_t size);
 
 /* Zeroed array; NULL also when count * size overflows. */

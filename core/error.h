@@ -1,12 +1,12 @@
 /*
  * Error: what went wrong, as a value that travels unchanged from where it was found to the answer.
  *
- * One headline (code and detail) and a list of {pointer, code, detail, suggestion}, one for every bad
- * field, so that a caller sees all of them at once. Core knows nothing of HTTP: server/http/problem.c
- * gives each code its status.
+ * One headline (code and detail) and a list of {pointer, code, detail, suggestion}, one for every
+ * bad field, so that a caller sees all of them at once. Core knows nothing of HTTP:
+ * server/http/problem.c gives each code its status.
  *
- * The list lives in the arena given to error_init(); without an arena, or past ERROR_ITEMS_MAX or the
- * arena's limit, items are counted in `dropped` and the headline still stands.
+ * The list lives in the arena given to error_init(); without an arena, or past ERROR_ITEMS_MAX or
+ * the arena's limit, items are counted in `dropped` and the headline still stands.
  */
 #ifndef CORE_ERROR_H
 #define CORE_ERROR_H
@@ -30,6 +30,9 @@
 	X(NOT_ACCEPTABLE, "not-acceptable", "None of the accepted formats can be produced")        \
 	X(MEDIA_TYPE, "unsupported-media-type", "The media type of the body is not supported")     \
 	X(TOO_LARGE, "too-large", "The request is larger than this route takes")                   \
+	X(TARGET_TOO_LONG, "target-too-long", "The request target is too long")                    \
+	X(HEAD_TOO_LARGE, "head-too-large", "The header fields of the request are too large")      \
+	X(NOT_IMPLEMENTED, "not-implemented", "The transfer coding is not supported")              \
 	X(TIMEOUT, "request-timeout", "The request did not arrive in time")                        \
 	X(CURSOR_EXPIRED, "cursor-expired", "The cursor is too old or from another epoch")         \
 	X(UNAVAILABLE, "unavailable", "The service cannot answer yet")                             \
@@ -46,9 +49,9 @@ enum error_code {
 
 struct error_item {
 	struct error_item *next;
-	const char *pointer;    /* JSON Pointer into the body, or the query parameter's name */
-	const char *code;       /* stable, snake_case: "out_of_range", "unknown_field", ... */
-	const char *detail;     /* one sentence for a person */
+	const char *pointer;	/* JSON Pointer into the body, or the query parameter's name */
+	const char *code;	/* stable, snake_case: "out_of_range", "unknown_field", ... */
+	const char *detail;	/* one sentence for a person */
 	const char *suggestion; /* nearest valid name or pointer, or NULL */
 };
 
@@ -56,7 +59,7 @@ struct error {
 	struct arena *arena;
 	enum error_code code;
 	char detail[256];
-	unsigned count;   /* items in the list */
+	unsigned count;	  /* items in the list */
 	unsigned dropped; /* items that found no room */
 	struct error_item *first, *last;
 };

@@ -1,6 +1,6 @@
 /*
- * Layout: how one workload is spread over GPUs. Plain data: core/plan makes layouts, core/memory and
- * core/speed judge them.
+ * Layout: how one workload is spread over GPUs. Plain data: core/plan makes layouts, core/memory
+ * and core/speed judge them.
  */
 #ifndef CORE_LAYOUT_H
 #define CORE_LAYOUT_H
@@ -10,15 +10,20 @@
 struct layout {
 	int gpus_per_node, nodes;
 	int tensor_parallel, pipeline_parallel, data_parallel, context_parallel, expert_parallel;
-	bool sequence_parallel; /* Megatron's: activations between tensor-parallel regions are split */
+	int expert_tensor_parallel; /* ways each expert is split; 0 = as tensor_parallel */
+	bool sequence_parallel; /* Megatron's: activations between tensor-parallel regions are split
+				 */
 	enum sharding sharding;
 	enum recompute recompute;
 	enum offload offload;
-	int64_t micro_batch;  /* sequences a GPU and pass */
-	int64_t accumulation; /* passes a step */
+	int64_t micro_batch;		      /* sequences a GPU and pass */
+	int64_t accumulation;		      /* passes a step */
 	enum format weight_format, kv_format; /* inference, and the base of adapted methods */
-	int replicas;	      /* inference: copies of the model on all the GPUs of the layout */
-	double sequences;     /* inference: sequences resident in one replica */
+	int replicas;	  /* inference: copies of the model on all the GPUs of the layout */
+	double sequences; /* inference: sequences resident in one replica */
+	/* Inference by a transformers of before 4.45: it keeps the logits of the whole prompt and a
+	 * table of rotations in every layer. */
+	bool is_legacy_engine;
 };
 
 /* GPUs that hold one copy of the model. */

@@ -1,10 +1,10 @@
 /*
  * Memory: what one GPU of a layout must hold, term by term.
  *
- * Formulas and constants with their sources: core/memory/ and core/README.md. A prediction has three
- * named figures: `allocated` (tensors), `reserved` (with the allocator's slack) and `device` (what the
- * driver shows in use: with context and communicator). `low` and `high` bound `device` as far as
- * measurements of that kind support it.
+ * Formulas and constants with their sources: core/memory/ and core/README.md. A prediction has
+ * three named figures: `allocated` (tensors), `reserved` (with the allocator's slack) and `device`
+ * (what the driver shows in use: with context and communicator). `low` and `high` bound `device` as
+ * far as measurements of that kind support it.
  *
  * memory_prepare() does what depends on the workload alone, once; memory_estimate() is cheap enough
  * to be asked for every layout (target: well under a microsecond).
@@ -35,8 +35,21 @@ struct memory_estimate {
 #undef X
 	double allocated_bytes, reserved_bytes, device_bytes;
 	double low_bytes, high_bytes; /* of device_bytes */
-	double host_bytes;	      /* in the node's RAM, all GPUs of the node together (offload) */
-	double kv_bytes_per_token;    /* inference: one GPU's share for one more token */
+	/* Cached blocks that batches of varying length leave in the pool while nothing presses;
+	 * given back before memory runs out, so not needed and not part of the figures above. */
+	double pool_growth_bytes;
+	double host_bytes;	   /* in the node's RAM, all GPUs of the node together (offload) */
+	double kv_bytes_per_token; /* inference: one GPU's share for one more token */
+};
+
+/*
+ * What one token leaves behind in one layer for the backward pass, in bytes, by what tensor
+ * parallelism does to it.
+ */
+struct memory_activation {
+	double whole;  /* as wide as the residual stream: split only by sequence parallelism */
+	double split;  /* split by tensor parallelism (heads, MLP) */
+	double scores; /* times the context length: the attention matrix where it is materialised */
 };
 
 /* What memory_prepare() computed; opaque to callers, who only give it room. */
@@ -46,18 +59,44 @@ struct memory_basis {
 	double trainable_parameters; /* adapters; all for full training */
 	double adapter_parameters;   /* LoRA, adapter or prefix weights */
 	double largest_layer_parameters;
-	double layer_linear_parameters; /* linear weights of the largest layer: dequantisation buffer */
+	double layer_linear_parameters; /* linear weights of the largest layer: dequantisation
+					   buffer */
 	int layers;
+	double largest_matrix;		/* weights of the largest linear layer */
+	double block_parameters;	/* all layers together, without experts */
+	double expert_parameters;	/* all experts of all layers */
+	double replicated_parameters;	/* norms, routers: tensor parallelism does not split them */
+	struct memory_activation saved; /* all layers together, nothing recomputed */
+	struct memory_activation largest; /* the layer that leaves most */
+	double boundary_bytes;		  /* a token and layer, all recomputed: the layer's input */
+	double selective;		  /* share of the saved that selective recompute keeps */
+	double logits_bytes;		  /* a token: head output, loss and their gradients */
+	double context;			  /* tokens of a sequence that attention scores run over */
 };
 
 void memory_prepare(const struct workload *workload, struct memory_basis *basis);
 
 /*
- * `accelerator` gives context and driver constants; NULL takes NVIDIA's. The layout must be complete
- * (no AUTO values, all degrees at least 1).
+ * `accelerator` gives context and driver constants; NULL takes NVIDIA's. The layout must be
+ * complete (no AUTO values, all degrees at least 1).
  */
 void memory_estimate(const struct memory_basis *basis, const struct layout *layout,
 		     const struct accelerator *accelerator, struct memory_estimate *out);
+
+/* Parameters that an adapter method trains; 0 for full fine-tuning. */
+double memory_adapter_parameters(const struct workload *workload);
+
+/* vLLM's default VLLM_GRAPH_RESERVED_MEM (its Gaudi guide: 0.5 of 79.16 GiB left, of which graphs
+ * took the 0.4 that was set there). */
+#define MEMORY_GAUDI_GRAPH_SHARE 0.1
+
+/*
+ * Inference: bytes of KV cache that the engine's budget leaves on one GPU of that card (what the
+ * driver shows, times gpu_memory_utilization, less everything else). Negative when the rest alone
+ * is more.
+ */
+double memory_kv_capacity(const struct memory_basis *basis, const struct layout *layout,
+			  const struct accelerator *accelerator);
 
 /* Bytes of the weights of a whole model in a format, with what the format leaves alone. */
 double memory_weight_bytes(const struct parameter_count *parameters, enum format format);

@@ -25,6 +25,15 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+int names_compare(const char *a, const char *b)
+{
+	while (*a && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return (unsigned char)lower(*a) - (unsigned char)lower(*b);
+}
+
 static unsigned least(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
@@ -47,7 +56,8 @@ unsigned names_distance(const char *a, const char *b, unsigned limit)
 		for (size_t j = 1; j <= m; j++) {
 			unsigned change = lower(a[i - 1]) != lower(b[j - 1]);
 
-			current[j] = least(least(previous[j], current[j - 1]) + 1, previous[j - 1] + change);
+			current[j] = least(least(previous[j], current[j - 1]) + 1,
+					   previous[j - 1] + change);
 			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
 			    lower(a[i - 2]) == lower(b[j - 1]))
 				current[j] = least(current[j], before[j - 2] + 1);

@@ -1,6 +1,6 @@
 /*
- * Offer: one priced instance, as stored and as served. Plain data with borrowed strings: who fills it
- * owns them (a feed's arena, the catalogue's string pool).
+ * Offer: one priced instance, as stored and as served. Plain data with borrowed strings: who fills
+ * it owns them (a feed's arena, the catalogue's string pool).
  */
 #ifndef CORE_OFFER_H
 #define CORE_OFFER_H
@@ -29,20 +29,21 @@ struct offer {
 	enum price_kind price_kind;
 	int32_t term_months; /* reserved: 1, 12, 36...; 0 otherwise */
 
-	bool is_mapped;	    /* `accelerator` is canonical */
-	double memory_gb;   /* of all its GPUs, as the feed says; 0 = not told */
+	bool is_mapped;			/* `accelerator` is canonical */
+	double memory_gb;		/* of all its GPUs, as the feed says; 0 = not told */
 	double vcpus, ram_gib, disk_gb; /* 0 = not told */
 	const char *interconnect;	/* as the feed says, or "" */
 	const char *country;		/* ISO 3166 alpha-2, or "" */
 
-	int64_t price_micros;	/* USD per instance-hour; PRICE_UNKNOWN = not known, never 0 */
-	int64_t upfront_micros; /* already inside price_micros as an effective hourly share; else 0 */
+	int64_t price_micros;	 /* USD per instance-hour; PRICE_UNKNOWN = not known, never 0 */
+	int64_t upfront_micros;	 /* already inside price_micros as an effective hourly share; else 0
+				  */
 	const char *price_basis; /* what is included: "instance", "gpu_only", ... */
 	const char *original_currency, *original_amount; /* as quoted: "EUR", "2.80" */
 
 	enum availability availability;
-	int32_t quantity; /* -1 = not told */
-	const char *source; /* feed that told it: "runpod-graphql", "bundled" */
+	int32_t quantity;	/* -1 = not told */
+	const char *source;	/* feed that told it: "runpod-graphql", "bundled" */
 	int64_t observed_at_us; /* microseconds since 1970 UTC */
 	int64_t first_seen_us, last_seen_us;
 	int64_t withdrawn_at_us; /* 0 = on sale */

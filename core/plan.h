@@ -1,9 +1,12 @@
 /*
  * Plan: the best layouts of a workload on one hardware shape, and their speed.
  *
- * Memory and speed terms are computed once per workload and accelerator; layouts are judged from them.
- * Prices play no part here: the planner returns the fastest layout that fits (and for inference the
- * one of highest throughput), so that price and billing decide afterwards.
+ * Memory and speed terms are computed once per workload and accelerator; layouts are judged from
+ * them. Prices play no part here: the planner returns the fastest layout that fits for each number
+ * of nodes, so that price and billing decide afterwards.
+ *
+ * Training spreads one job over nodes, so nodes beyond one need a fabric that joins them. Serving
+ * spreads copies of the model, which need none.
  */
 #ifndef CORE_PLAN_H
 #define CORE_PLAN_H
@@ -25,8 +28,8 @@ struct plan {
 	enum fit fit;
 	struct support_verdict support;
 	struct memory_estimate memory;
-	double usable_bytes;	/* a GPU, as the driver shows */
-	double headroom_bytes;	/* usable - device */
+	double usable_bytes;   /* a GPU, as the driver shows */
+	double headroom_bytes; /* usable - device */
 	struct speed_estimate speed;
 	double kv_tokens_capacity; /* inference: tokens that fit in one replica */
 	double max_concurrency;	   /* inference: sequences of the asked context, all replicas */
@@ -34,27 +37,67 @@ struct plan {
 
 enum plan_failure {
 	PLAN_OK,
-	PLAN_UNSUPPORTED,    /* see nearest.support */
-	PLAN_NO_MEMORY,	     /* nearest holds the layout that came closest */
-	PLAN_NO_FIGURES,     /* the card's figures do not suffice for speed */
-	PLAN_TOO_SLOW,	     /* latency limits cannot be met */
-	PLAN_NO_CLUSTER,     /* would need nodes that nothing joins */
+	PLAN_UNSUPPORTED, /* see nearest.support */
+	PLAN_NO_MEMORY,	  /* nearest holds the layout that came closest */
+	PLAN_NO_FIGURES,  /* the card's figures do not suffice for speed */
+	PLAN_TOO_SLOW,	  /* latency limits cannot be met */
+	PLAN_NO_CLUSTER,  /* would need nodes that nothing joins */
 	PLAN_FAILURES
 };
 
 extern const struct names plan_failure_names;
 
-#define PLANS_MAX 4
+/* One for each number of nodes that training tries: 1, 2, 4 ... 1024. Fewer would hide from a
+ * deadline the large clusters that alone can keep it. */
+#define PLANS_MAX 11
+
+/*
+ * Share of the saturated rate that a service is sized for. A request waits for rho / (1 - rho)
+ * service times where arrivals are random (M/M/1): 4 at this load, 19 at 0.95, without end at 1.
+ */
+#define PLAN_TARGET_LOAD 0.8
 
 struct plan_set {
-	struct plan plans[PLANS_MAX]; /* best first; distinct trade-offs (time, throughput, fewest GPUs) */
+	struct plan plans[PLANS_MAX]; /* by nodes, fewest first; the best layout of each number */
 	int count;
-	enum plan_failure failure; /* when count is 0 */
-	struct plan nearest;	   /* when count is 0 and a layout came close */
+	enum plan_failure failure;  /* when count is 0 */
+	struct plan nearest;	    /* when count is 0 and a layout came close */
+	double nearest_limit_bytes; /* what it had to stay under: less than usable for an engine */
+	double nearest_ram_bytes;   /* the same of a node's RAM, for offload; 0 = not told */
+	double nearest_distance; /* how many times over; needing too many nodes counts the same */
+	struct plan slow;	 /* on PLAN_TOO_SLOW: the layout that had room and came nearest */
+	double slow_distance;	 /* how many times over a latency limit, or over the nodes that may
+				    share the rate, it is; 0 = none */
 };
 
-/* `max_nodes` 1 keeps to one node. */
-void plan_shape(const struct workload *workload, const struct shape *shape, int max_nodes,
+/* A weight format under trial on one card: whether it runs there, and its rates. */
+struct plan_format {
+	enum format weight, kv;
+	struct support_verdict support;
+	bool has_speed;
+	struct speed_basis speed;
+};
+
+#define PLAN_FORMATS_MAX 12
+#define PLAN_DIVISORS_MAX 448 /* no whole number up to 1e7 has more */
+
+/* What is computed once a workload, and once a card, before layouts are judged. */
+struct plan_basis {
+	const struct workload *workload;
+	struct memory_basis memory;
+	const struct accelerator *accelerator; /* the card that the formats below are for */
+	int32_t share_milli;		       /* of one card: under 1000 for a slice */
+	struct accelerator slice; /* the card scaled to that share; accelerator itself otherwise */
+	struct plan_format formats[PLAN_FORMATS_MAX]; /* by fidelity, best first */
+	int formats_count;
+	int32_t divisors[PLAN_DIVISORS_MAX]; /* of a global batch that was given, rising */
+	int divisors_count;
+};
+
+void plan_prepare(const struct workload *workload, struct plan_basis *basis);
+
+/* `max_nodes` 1 keeps to one node. Shapes of one card in a row cost least. */
+void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nodes,
 		struct plan_set *out);
 
 #endif

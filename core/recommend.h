@@ -1,5 +1,6 @@
 /*
- * Recommend: workload + catalogue → ranked, priced instances, with reasons, exclusions and remedies.
+ * Recommend: workload + catalogue → ranked, priced instances, with reasons, exclusions and
+ * remedies.
  */
 #ifndef CORE_RECOMMEND_H
 #define CORE_RECOMMEND_H
@@ -42,18 +43,18 @@ struct filters {
 	size_t countries_count;
 	const struct accelerator *const *accelerators;
 	size_t accelerators_count;
-	unsigned price_kinds; /* bits of enum price_kind; 0 = all */
-	unsigned features;    /* bits of enum feature */
-	int least_gpus, most_gpus;	  /* 0 = free */
-	bool available_only;		  /* availability is yes */
-	int64_t max_age_seconds;	  /* of a price; 0 = any */
+	unsigned price_kinds;	   /* bits of enum price_kind; 0 = all */
+	unsigned features;	   /* bits of enum feature */
+	int least_gpus, most_gpus; /* 0 = free */
+	bool available_only;	   /* availability is yes */
+	int64_t max_age_seconds;   /* of a price; 0 = any */
 };
 
 struct constraints {
-	double deadline_seconds;     /* 0 = none */
-	int64_t max_total_micros;    /* PRICE_UNKNOWN = none */
+	double deadline_seconds;	 /* 0 = none */
+	int64_t max_total_micros;	 /* PRICE_UNKNOWN = none */
 	int64_t max_usd_per_hour_micros; /* PRICE_UNKNOWN = none */
-	int max_nodes;		     /* 0 = the default of one */
+	int max_nodes; /* 0 = default: training one, serving up to eight copies' nodes */
 };
 
 struct recommend_request {
@@ -81,13 +82,15 @@ struct recommendation {
 	bool is_pareto; /* no other answer is both cheaper and sooner */
 	struct note reasons[NOTES_MAX], warnings[NOTES_MAX];
 	int reasons_count, warnings_count;
-	const struct offer *const *alternatives; /* same shape, next in order of cost; GROUP_SHAPE */
+	const struct offer *const
+		*alternatives; /* same shape, next in order of cost; GROUP_SHAPE */
 	int alternatives_count;
 };
 
 /* Why something is not in the answer; `nearest` is the one that missed by least, or NULL. */
 struct exclusion {
-	const char *reason; /* code: "memory", "unsupported", "filtered_provider", "unknown_price", ... */
+	const char *reason; /* code: "memory", "unsupported", "filtered_provider", "unknown_price",
+			       ... */
 	const char *text;
 	uint32_t shapes, offers;
 	const struct shape *nearest;
@@ -97,11 +100,12 @@ struct exclusion {
 struct remedy {
 	const char *code; /* "qlora", "quantise_kv", "more_gpus", ... */
 	const char *text;
-	const struct recommendation *result; /* checked by the core: what it would give; NULL if none */
+	const struct recommendation
+		*result; /* checked by the core: what it would give; NULL if none */
 };
 
 struct recommend_answer {
-	struct memory_estimate memory; /* on one GPU of unlimited size, no parallelism */
+	struct memory_estimate memory; /* on one GPU of any size: see struct sizing */
 	const struct recommendation *recommendations;
 	int recommendations_count;
 	const struct exclusion *exclusions;
@@ -116,6 +120,7 @@ extern const struct names objective_names, grouping_names, feature_names;
 /* `now_us` is the clock, handed in: core has none. Everything in `out` lives in `arena` and borrows
  * from the catalogue. False only when memory is out. */
 bool recommend(const struct recommend_request *request, const struct catalogue *catalogue,
-	       int64_t now_us, struct arena *arena, struct recommend_answer *out, struct error *error);
+	       int64_t now_us, struct arena *arena, struct recommend_answer *out,
+	       struct error *error);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Each phase is the slowest of compute, memory traffic and communication plus a fixed overhead per
  * layer and step; efficiencies are named constants with a source or the fit they came from
- * (core/speed/). A figure that depends on a link whose rate is not known uses the slowest link of its
- * kind and sets `link_is_assumed`.
+ * (core/speed/). A figure that depends on a link whose rate is not known uses the slowest link of
+ * its kind and sets `link_is_assumed`.
  */
 #ifndef CORE_SPEED_H
 #define CORE_SPEED_H
@@ -35,16 +35,18 @@ struct speed_estimate {
 	struct speed_phase step;
 	double tokens_per_step;
 	double tokens_per_second; /* training: all GPUs; inference: output tokens of all replicas */
-	double mfu;		  /* model FLOPs over the dense peak of the compute type used, 0..1 */
+	double mfu; /* model FLOPs over the dense peak of the compute type used, 0..1 */
 
 	/* Inference at the layout's resident sequences. */
-	struct speed_phase prefill, decode; /* of one prompt; of one token of all resident sequences */
+	struct speed_phase prefill,
+		decode; /* of one prompt; of one token of all resident sequences */
 	double ttft_seconds, tpot_seconds;
 	double input_tokens_per_second; /* saturated, all replicas */
 	double requests_per_second;	/* saturated, all replicas */
 
 	enum bottleneck bottleneck; /* of the phase that takes the most time */
-	double low_factor, high_factor; /* multiply a time by these for the range that measurements support */
+	double low_factor,
+		high_factor; /* multiply a time by these for the range that measurements support */
 	bool link_is_assumed;
 };
 
@@ -52,8 +54,14 @@ struct speed_basis {
 	const struct workload *workload;
 	const struct accelerator *accelerator;
 	struct parameter_count parameters;
-	double compute_flops;	    /* reachable, per second, of the compute type that the workload uses */
-	double peak_flops;	    /* the same at the datasheet's dense peak */
+	double linear_flops;	/* of one token's forward pass in the matrices alone */
+	double attention_flops; /* reachable a second in attention, which stays in 16 bit */
+	double adapter_sides;	/* in + out of all targets of LoRA */
+	double routed_elements; /* hidden x experts chosen, over all expert layers */
+	double traffic_bytes;	/* what one token's forward pass moves outside the matrices */
+	double compute_flops;	/* reachable, per second, of the compute type that the workload uses
+				 */
+	double peak_flops;	/* the same at the datasheet's dense peak */
 	double memory_bytes_per_second; /* reachable */
 };
 

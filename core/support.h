@@ -1,6 +1,6 @@
 /*
- * Support: does a method in a format run on an architecture of card at all? Decided before memory is
- * computed: a card that has room but no kernels is no answer.
+ * Support: does a method in a format run on an architecture of card at all? Decided before memory
+ * is computed: a card that has room but no kernels is no answer.
  */
 #ifndef CORE_SUPPORT_H
 #define CORE_SUPPORT_H
@@ -17,7 +17,8 @@ enum support {
 
 struct support_verdict {
 	enum support support;
-	const char *code;   /* "no_bf16", "no_fp8_kernels", "dropped_by_frameworks", ...; NULL for RUNS */
+	const char *
+		code; /* "no_bf16", "no_fp8_kernels", "dropped_by_frameworks", ...; NULL for RUNS */
 	const char *reason; /* one sentence; NULL for RUNS */
 };
 

@@ -7,8 +7,8 @@
  * place only. The model is decoded apart (server/json) and arrives as an architecture.
  *
  * `given` has one bit a field: the caller named it. workload_complete() fills the rest with the
- * defaults of the task and of the stack (facts/memory-notes.md 1) and leaves their bits clear, so that
- * an answer can mark them.
+ * defaults of the task and of the stack (facts/memory-notes.md 1) and leaves their bits clear, so
+ * that an answer can mark them.
  */
 #ifndef CORE_WORKLOAD_H
 #define CORE_WORKLOAD_H
@@ -33,7 +33,7 @@ enum stack {
 	STACKS
 };
 enum optimizer {
-	OPTIMIZER_ADAMW,	/* fp32 states, or the parameters' type in pure bf16 */
+	OPTIMIZER_ADAMW, /* fp32 states, or the parameters' type in pure bf16 */
 	OPTIMIZER_ADAMW_8BIT,
 	OPTIMIZER_PAGED_ADAMW_8BIT, /* states move to host memory under pressure */
 	OPTIMIZER_PAGED_ADAMW,
@@ -48,7 +48,7 @@ enum optimizer {
 /* What is kept per trained parameter and what arithmetic runs. */
 enum precision {
 	PRECISION_FP32,
-	PRECISION_AMP_BF16,    /* fp32 weights, gradients and states; bf16 copies while computing */
+	PRECISION_AMP_BF16, /* fp32 weights, gradients and states; bf16 copies while computing */
 	PRECISION_AMP_FP16,
 	PRECISION_BF16_MASTER, /* bf16 weights, fp32 gradients, fp32 master and states (Megatron) */
 	PRECISION_BF16,	       /* everything in bf16 */
@@ -58,7 +58,7 @@ enum precision {
 enum recompute { RECOMPUTE_AUTO, RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTES };
 enum sharding {
 	SHARDING_AUTO,
-	SHARDING_NONE,	 /* plain data parallel */
+	SHARDING_NONE, /* plain data parallel */
 	SHARDING_ZERO1,
 	SHARDING_ZERO2,
 	SHARDING_ZERO3,	 /* and FSDP full shard */
@@ -191,11 +191,15 @@ static inline bool workload_has(const struct workload *workload, enum workload_f
 
 /*
  * Checks what the caller gave (ranges; fields that the task does not take; contradictions; formats
- * that the method cannot use) and fills what was not given. Every fault is one item whose pointer is
- * `prefix` + "/" + field ("/workload/epochs"). `architecture` and `given` must be set. What is valid
- * but not supported yet is an item of code "unsupported" under the headline ERROR_UNSUPPORTED.
+ * that the method cannot use) and fills what was not given. Every fault is one item whose pointer
+ * is `prefix` + "/" + field ("/workload/epochs"). `architecture` and `given` must be set. What is
+ * valid but not supported yet is an item of code "unsupported" under the headline
+ * ERROR_UNSUPPORTED.
  */
 bool workload_complete(struct workload *workload, const char *prefix, struct error *error);
+
+/* Does its task (and, for fine-tuning, its method) take the field? */
+bool workload_takes(const struct workload *workload, enum workload_field_id field);
 
 /* The adapted methods keep the base frozen. */
 bool workload_base_is_frozen(const struct workload *workload);

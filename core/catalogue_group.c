@@ -1,0 +1,289 @@
+/*
+ * Catalogue grouping: offers → lists of one shape and provider, presorted by price. Sorting runs on
+ * packed keys: a million offers are sorted whenever the table changes.
+ */
+#include "core/catalogue_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Published rates come in bands: a handful. Beyond these, offers share the first band's list. */
+#define RATES_MOST 512
+
+struct grouping {
+	struct catalogue_build *build;
+	struct catalogue_shapes shapes;
+	double rates[RATES_MOST]; /* of interruption, in order of discovery */
+	unsigned rates_count;
+	const char **providers; /* sorted */
+	uint32_t providers_count;
+	const char **regions; /* sorted */
+	uint32_t regions_count;
+};
+
+/* One offer on its way into a list: (shape, provider, price kind, term), whether it is sold out,
+ * then price. */
+struct entry {
+	uint64_t list; /* the lowest bit: sold out */
+	int64_t price_micros;
+	const struct offer *offer;
+};
+
+static int compare_doubles(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order;
+
+	if (a->list != b->list)
+		return a->list < b->list ? -1 : 1;
+	if (a->price_micros != b->price_micros)
+		return a->price_micros < b->price_micros ? -1 : 1;
+	/* Ties: more of the rest of the machine, then name, then id, so that order never wavers. */
+	order = compare_doubles(b->offer->ram_gib, a->offer->ram_gib);
+	if (!order)
+		order = compare_doubles(b->offer->vcpus, a->offer->vcpus);
+	if (!order && a->offer->instance_type != b->offer->instance_type)
+		order = strcmp(a->offer->instance_type, b->offer->instance_type);
+	if (!order && a->offer->region != b->offer->region)
+		order = strcmp(a->offer->region, b->offer->region);
+	if (!order)
+		order = a->offer->id < b->offer->id ? -1 : 1;
+	return order;
+}
+
+/* Every distinct pooled text of one member, sorted; duplicates come in runs, so a short look back
+ * and a sort suffice. */
+static bool distinct_texts(struct grouping *grouping, size_t member, struct arena *arena,
+			   const char ***out, uint32_t *out_count)
+{
+	const struct catalogue *catalogue = grouping->build->catalogue;
+	struct arena scratch;
+	struct pool seen;
+	const char **texts;
+	uint32_t count = 0;
+	bool is_good = false;
+
+	arena_init(&scratch, grouping->build->scratch.limit);
+	if (!pool_init(&seen, &scratch, &scratch))
+		goto out;
+	for (uint32_t i = 0; i < catalogue->offers_count; i++)
+		if (!pool_intern(&seen,
+				 *(const char *const *)(const void *)((const char *)&catalogue
+									      ->offers[i] +
+								      member)))
+			goto out;
+	texts = arena_array(arena, seen.count, sizeof(*texts));
+	if (!texts)
+		goto out;
+	for (size_t i = 0; i < seen.capacity; i++)
+		if (seen.slots[i])
+			texts[count++] = pool_intern(&grouping->build->pool, seen.slots[i]);
+	qsort(texts, count, sizeof(*texts), compare_texts);
+	*out = texts;
+	*out_count = count;
+	is_good = true;
+out:
+	arena_release(&scratch);
+	return is_good;
+}
+
+/* Ranks already found, by pointer: pooled texts repeat thousands of times. */
+#define RANK_MEMO 1024
+struct rank_memo {
+	const char *texts[RANK_MEMO];
+	uint32_t ranks[RANK_MEMO];
+};
+
+static uint32_t text_rank(struct rank_memo *memo, const char **texts, uint32_t count,
+			  const char *text)
+{
+	size_t slot = (uintptr_t)text / 16 % RANK_MEMO;
+
+	if (memo->texts[slot] != text) {
+		const char **place = bsearch(&text, texts, count, sizeof(*texts), compare_texts);
+
+		memo->texts[slot] = text;
+		memo->ranks[slot] = (uint32_t)(place - texts);
+	}
+	return memo->ranks[slot];
+}
+
+#define SHAPE_SHIFT 37
+#define PROVIDER_SHIFT 17
+#define KIND_SHIFT 13
+#define CLASS_SHIFT 1
+
+/* The place of the offer's interruption rate, 1 and up; 0 for none that is published. */
+static uint64_t rate_class(struct grouping *grouping, const struct offer *offer)
+{
+	double rate = terms_spot_interruptions_per_hour(offer->provider, offer->instance_type,
+							offer->region);
+
+	if (isnan(rate))
+		return 0;
+	for (unsigned i = 0; i < grouping->rates_count; i++)
+		if (compare_doubles(grouping->rates[i], rate) == 0)
+			return i + 1;
+	if (grouping->rates_count == RATES_MOST)
+		return 1;
+	grouping->rates[grouping->rates_count] = rate;
+	return ++grouping->rates_count;
+}
+
+/* What makes price order equal cost order inside a list: 12 bits. */
+static uint64_t cost_class(struct grouping *grouping, const struct offer *offer)
+{
+	if (offer->price_kind == PRICE_SPOT)
+		return rate_class(grouping, offer);
+	return offer->term_months < 0 ? 0 : (uint64_t)offer->term_months & 0xfff;
+}
+
+static uint64_t list_key(uint32_t shape, uint32_t provider, uint64_t class,
+			 const struct offer *offer)
+{
+	return (uint64_t)shape << SHAPE_SHIFT | (uint64_t)provider << PROVIDER_SHIFT |
+	       (uint64_t)offer->price_kind << KIND_SHIFT | class << CLASS_SHIFT |
+	       (offer->availability == AVAILABILITY_NO);
+}
+
+static bool is_new_list(const struct entry *entries, uint32_t i)
+{
+	return i == 0 || entries[i].list >> CLASS_SHIFT != entries[i - 1].list >> CLASS_SHIFT;
+}
+
+static double rate_of(const struct grouping *grouping, const struct offer *offer, uint64_t key)
+{
+	uint64_t class = key >> CLASS_SHIFT & 0xfff;
+
+	if (offer->price_kind != PRICE_SPOT || !class)
+		return (double)NAN;
+	return grouping->rates[class - 1];
+}
+
+/* by_price, tags and lists from sorted entries. */
+static bool write_lists(struct grouping *grouping, const struct entry *entries, uint32_t count)
+{
+	struct catalogue *catalogue = grouping->build->catalogue;
+	struct arena *arena = &catalogue->arena;
+	uint32_t *by_price = arena_array(arena, count, sizeof(*by_price));
+	struct offer_tag *tags = arena_array(arena, count, sizeof(*tags));
+	struct offer_list *lists, *list = NULL;
+	struct rank_memo memo = {0};
+	uint32_t lists_count = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		lists_count += is_new_list(entries, i);
+	lists = arena_array(arena, lists_count, sizeof(*lists));
+	if (!by_price || !tags || !lists)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct offer *offer = entries[i].offer;
+		uint32_t rank = (uint32_t)(entries[i].list >> SHAPE_SHIFT);
+		struct shape *shape = &grouping->shapes.items[rank];
+
+		if (is_new_list(entries, i)) {
+			list = list ? list + 1 : lists;
+			*list = (struct offer_list){
+				.shape = rank,
+				.provider = offer->provider,
+				.terms = terms_find(offer->provider),
+				.price_kind = offer->price_kind,
+				.term_months = offer->term_months,
+				.interruptions_per_hour = rate_of(grouping, offer, entries[i].list),
+				.first = i};
+			if (!shape->lists)
+				shape->first_list = (uint32_t)(list - lists);
+			shape->lists++;
+		}
+		list->count++;
+		list->launchable += offer->availability != AVAILABILITY_NO;
+		shape->offers++;
+		if (offer->ram_gib > 0 &&
+		    (!(shape->ram_gib > 0) || offer->ram_gib < shape->ram_gib))
+			shape->ram_gib = offer->ram_gib;
+		by_price[i] = (uint32_t)(offer - catalogue->offers);
+		tags[i] = (struct offer_tag){
+			.price_micros = offer->price_micros,
+			.observed_at_us = offer->observed_at_us,
+			.region = text_rank(&memo, grouping->regions, grouping->regions_count,
+					    offer->region),
+			.country = catalogue_country_tag(offer->country),
+			.availability = (uint8_t)offer->availability,
+		};
+	}
+	catalogue->by_price = by_price;
+	catalogue->tags = tags;
+	catalogue->listed_count = count;
+	catalogue->lists = lists;
+	catalogue->lists_count = lists_count;
+	catalogue->regions = grouping->regions;
+	catalogue->regions_count = grouping->regions_count;
+	return true;
+}
+
+/* Entries for offers that have a shape and a price; the others are counted and kept apart. */
+static bool make_entries(struct grouping *grouping, struct entry *entries, uint32_t *unlisted,
+			 uint32_t *count)
+{
+	struct catalogue *catalogue = grouping->build->catalogue;
+
+	*count = 0;
+	for (uint32_t i = 0; i < catalogue->offers_count; i++) {
+		const struct offer *offer = &catalogue->offers[i];
+		uint32_t shape;
+
+		if (!catalogue_shapes_find(&grouping->shapes, offer, &shape))
+			return false;
+		if (shape == CATALOGUE_NO_SHAPE) {
+			catalogue->unmapped_offers++;
+			unlisted[catalogue->unlisted_count++] = i;
+		} else if (offer->price_micros <= 0) {
+			catalogue->unpriced_offers++;
+			unlisted[catalogue->unlisted_count++] = i;
+		} else {
+			/* The shape's place is known only once all are. */
+			entries[(*count)++] = (struct entry){shape, offer->price_micros, offer};
+		}
+	}
+	catalogue->unlisted = unlisted;
+	return true;
+}
+
+bool catalogue_group(struct catalogue_build *build)
+{
+	struct catalogue *catalogue = build->catalogue;
+	struct grouping grouping = {.build = build, .shapes = {.scratch = &build->scratch}};
+	struct entry *entries =
+		arena_array(&build->scratch, catalogue->offers_count, sizeof(*entries));
+	uint32_t *unlisted =
+		arena_array(&catalogue->arena, catalogue->offers_count, sizeof(*unlisted));
+	struct rank_memo memo = {0};
+	uint32_t count;
+
+	if (!entries || !unlisted || !make_entries(&grouping, entries, unlisted, &count) ||
+	    !catalogue_shapes_sort(&grouping.shapes, catalogue) ||
+	    !distinct_texts(&grouping, offsetof(struct offer, provider), &build->scratch,
+			    &grouping.providers, &grouping.providers_count) ||
+	    !distinct_texts(&grouping, offsetof(struct offer, region), &catalogue->arena,
+			    &grouping.regions, &grouping.regions_count))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		entries[i].list =
+			list_key(grouping.shapes.ranks[entries[i].list],
+				 text_rank(&memo, grouping.providers, grouping.providers_count,
+					   entries[i].offer->provider),
+				 cost_class(&grouping, entries[i].offer), entries[i].offer);
+	qsort(entries, count, sizeof(*entries), compare_entries);
+	return write_lists(&grouping, entries, count);
+}

@@ -1,0 +1,47 @@
+/*
+ * What the files of core/memory share. Each kind of work has one file that fills the terms;
+ * common.c prepares what they need and sums up.
+ */
+#ifndef CORE_MEMORY_INTERNAL_H
+#define CORE_MEMORY_INTERNAL_H
+
+#include "core/memory.h"
+
+/* Bytes kept per trained parameter. */
+struct static_bytes {
+	double weights, master, gradients, optimizer;
+	double host; /* kept in host memory by the optimizer's own choice (paged states) */
+};
+
+/* common.c */
+/* What training leaves behind and moves through, of one GPU. */
+struct memory_flow {
+	double saved_first, saved_last; /* of the first and the last pipeline stage */
+	double working;			/* of the layer at hand in the backward pass */
+	double logits;
+};
+
+struct static_bytes memory_static_bytes(const struct workload *workload,
+					const struct layout *layout, bool adapters);
+/* Temporaries of the optimizer step, in states of a parameter: 1 when all square roots are taken at
+ * once, 0 when the step is fused. */
+double memory_step_states(const struct workload *workload);
+/* Whether the parts that stay unquantised are held in fp32. */
+bool memory_is_upcast(const struct workload *workload, enum format format);
+double memory_expert_parameters(const struct layer_kind *kind, int hidden);
+double memory_layer_parameters(const struct layer_kind *kind, int hidden);
+double memory_largest_matrix(const struct layer_kind *kind, int hidden);
+double memory_layer_linear_parameters(const struct layer_kind *kind, int hidden);
+
+/* activations.c */
+void memory_prepare_activations(const struct workload *workload, struct memory_basis *basis);
+void memory_training_activations(const struct memory_basis *basis, const struct layout *layout,
+				 struct memory_flow *out);
+
+/* training.c, serve.c: every term but the totals */
+void memory_training_terms(const struct memory_basis *basis, const struct layout *layout,
+			   const struct accelerator *accelerator, struct memory_estimate *out);
+void memory_serve_terms(const struct memory_basis *basis, const struct layout *layout,
+			const struct accelerator *accelerator, struct memory_estimate *out);
+
+#endif

@@ -1,0 +1,65 @@
+/* String pool: an open-addressing set, see pool.h. */
+#include "core/pool.h"
+
+#include <string.h>
+
+#define FIRST_CAPACITY 1024
+
+bool pool_init(struct pool *pool, struct arena *strings, struct arena *scratch)
+{
+	*pool = (struct pool){.strings = strings, .scratch = scratch, .capacity = FIRST_CAPACITY};
+	pool->slots = arena_array(scratch, pool->capacity, sizeof(*pool->slots));
+	return pool->slots;
+}
+
+/* FNV-1a; the length comes for free. */
+static uint64_t hash_text(const char *text, size_t *length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	const char *at = text;
+
+	for (; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+	*length = (size_t)(at - text);
+	return hash ^ hash >> 32;
+}
+
+static bool pool_grow(struct pool *pool)
+{
+	size_t capacity = pool->capacity * 2;
+	const char **slots = arena_array(pool->scratch, capacity, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < pool->capacity; i++) {
+		size_t length, at;
+
+		if (!pool->slots[i])
+			continue;
+		at = hash_text(pool->slots[i], &length) & (capacity - 1);
+		while (slots[at])
+			at = (at + 1) & (capacity - 1);
+		slots[at] = pool->slots[i];
+	}
+	pool->slots = slots;
+	pool->capacity = capacity;
+	return true;
+}
+
+const char *pool_intern(struct pool *pool, const char *text)
+{
+	size_t length, at;
+	uint64_t hash;
+
+	if (pool->count * 2 >= pool->capacity && !pool_grow(pool))
+		return NULL;
+	hash = hash_text(text, &length);
+	for (at = hash & (pool->capacity - 1); pool->slots[at];
+	     at = (at + 1) & (pool->capacity - 1))
+		if (strcmp(pool->slots[at], text) == 0)
+			return pool->slots[at];
+	pool->slots[at] = arena_strndup(pool->strings, text, length);
+	if (pool->slots[at])
+		pool->count++;
+	return pool->slots[at];
+}

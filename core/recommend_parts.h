@@ -1,0 +1,156 @@
+/*
+ * What the files of recommend share; private to core/recommend*.c.
+ *
+ * One search: filters decide lists (recommend_filter.c), the planner decides shapes, heads of lists
+ * are priced (recommend_price.c) and ranked (recommend_rank.c), what fell out is told
+ * (recommend_exclude.c), the answers get reasons and warnings (recommend_reasons.c), and other ways
+ * are tried (recommend_remedies.c).
+ */
+#ifndef CORE_RECOMMEND_PARTS_H
+#define CORE_RECOMMEND_PARTS_H
+
+#include "core/recommend.h"
+
+/* Why something is not in the answer, in the order in which it is told. */
+#define EXCLUSION_TABLE(X)                                                                         \
+	X(UNSUPPORTED, "unsupported")                                                              \
+	X(MEMORY, "memory")                                                                        \
+	X(NO_CLUSTER, "no_cluster")                                                                \
+	X(NO_FIGURES, "no_figures")                                                                \
+	X(TOO_SLOW, "too_slow")                                                                    \
+	X(DEADLINE, "deadline")                                                                    \
+	X(OVER_BUDGET, "over_budget")                                                              \
+	X(OVER_HOURLY_BUDGET, "over_hourly_budget")                                                \
+	X(FILTERED_PROVIDER, "filtered_provider")                                                  \
+	X(FILTERED_REGION, "filtered_region")                                                      \
+	X(FILTERED_COUNTRY, "filtered_country")                                                    \
+	X(FILTERED_ACCELERATOR, "filtered_accelerator")                                            \
+	X(FILTERED_GPUS, "filtered_gpus")                                                          \
+	X(FILTERED_PRICE_KIND, "filtered_price_kind")                                              \
+	X(FILTERED_FEATURE, "filtered_feature")                                                    \
+	X(FILTERED_AVAILABILITY, "filtered_availability")                                          \
+	X(STALE, "stale")                                                                          \
+	X(SOLD_OUT, "sold_out")                                                                    \
+	X(SPOT_NOT_TOLERATED, "spot_not_tolerated")                                                \
+	X(TERM_TOO_LONG, "term_too_long")                                                          \
+	X(UNKNOWN_PRICE, "unknown_price")                                                          \
+	X(UNMAPPED_ACCELERATOR, "unmapped_accelerator")                                            \
+	X(UNCOUNTABLE, "uncountable")
+
+enum exclusion_reason {
+#define X(id, code) EXCLUSION_##id,
+	EXCLUSION_TABLE(X)
+#undef X
+		EXCLUSION_REASONS,
+	EXCLUSION_NONE = -1,
+};
+
+struct tally {
+	uint32_t shapes, offers;
+	uint32_t last_shape; /* 1 + the shape counted last, so that each counts once */
+	const struct shape *nearest;
+	double distance; /* of nearest; smaller is nearer */
+	const char *nearest_text;
+};
+
+/* A shape with at least one plan. */
+struct planned {
+	const struct shape *shape;
+	const struct plan *plans;
+	struct cost_job *jobs; /* one a plan */
+	int count;
+};
+
+/* One priced offer with its best plan. */
+struct candidate {
+	const struct planned *planned;
+	const struct plan *plan;
+	const struct cost_terms *terms;
+	uint32_t list, position; /* position is into by_price */
+	struct cost cost;
+	double key, seconds; /* of the objective; of the time that Pareto and `time` compare */
+};
+
+struct search {
+	const struct recommend_request *request;
+	const struct catalogue *catalogue;
+	int64_t now_us;
+	struct arena *arena;  /* the request's: whatever the answer points to */
+	struct arena scratch; /* what the search alone needs: dropped at its end */
+	struct cost_work work;
+	struct cost_terms *terms; /* one a row of terms_table, then one for unknown providers */
+	bool *has_terms;
+	uint32_t *regions; /* numbers of the asked ones in catalogue->regions */
+	size_t regions_count;
+	bool has_tag_filters; /* some filter looks at single offers */
+	uint32_t *left;	      /* of each list: offers that pass every filter */
+	struct tally tallies[EXCLUSION_REASONS];
+	struct candidate *heads; /* best offer of each list, in shape order */
+	uint32_t heads_count;
+	uint32_t shapes_considered, offers_considered;
+	bool is_out_of_memory;
+};
+
+/* recommend_filter.c */
+bool search_prepare_filters(struct search *search);
+enum exclusion_reason search_filter_shape(const struct search *search, const struct shape *shape);
+enum exclusion_reason search_filter_list(const struct search *search,
+					 const struct offer_list *list);
+enum exclusion_reason search_filter_tag(const struct search *search, const struct offer_tag *tag);
+/* First passing position of the list from `from` on; its end when none is left. */
+uint32_t search_next(const struct search *search, const struct offer_list *list, uint32_t from);
+/* Counts what single-offer filters remove from a list; how many are left. */
+uint32_t search_count_list(struct search *search, const struct offer_list *list);
+
+/* recommend_price.c */
+const struct offer *candidate_offer(const struct search *search, const struct candidate *candidate);
+/* The best plan for that offer; false with the reason when none passes the constraints. */
+bool search_price(struct search *search, const struct planned *planned,
+		  const struct offer_list *list, uint32_t position, struct candidate *out,
+		  enum exclusion_reason *why);
+int candidate_compare(const struct search *search, const struct candidate *a,
+		      const struct candidate *b);
+
+/* recommend_rank.c: ranks into `out`, at most request->limit; false when memory is out. */
+bool search_rank(struct search *search, struct recommend_answer *out);
+
+/* recommend_exclude.c */
+void search_tally(struct search *search, enum exclusion_reason reason, const struct shape *shape,
+		  uint32_t offers);
+/* Whether a miss at that distance would be the nearest so far: its text need not be made otherwise.
+ */
+bool search_is_nearer(const struct search *search, enum exclusion_reason reason, double distance);
+void search_set_nearest(struct search *search, enum exclusion_reason reason,
+			const struct shape *shape, double distance, const char *text);
+void search_miss_plan(struct search *search, const struct shape *shape, uint32_t offers,
+		      const struct plan_set *set);
+bool search_exclusions(struct search *search, struct recommend_answer *out);
+
+/* recommend_reasons.c: what the whole answer tells about one of its items. */
+struct ranking_context {
+	const struct search *search;
+	enum fit fit;		   /* the best that any answer has */
+	struct candidate cheapest; /* of that fit */
+	int64_t lowest_hourly_micros;
+	uint32_t answers;
+};
+void recommend_notes(const struct ranking_context *context, const struct candidate *candidate,
+		     int rank, struct recommendation *out);
+
+/* recommend_remedies.c */
+bool recommend_remedies(const struct recommend_request *request, const struct catalogue *catalogue,
+			int64_t now_us, struct arena *arena, struct recommend_answer *out,
+			struct error *error);
+
+/* recommend.c: without remedies, which call it again on changed workloads. */
+bool recommend_once(const struct recommend_request *request, const struct catalogue *catalogue,
+		    int64_t now_us, struct arena *arena, struct recommend_answer *out,
+		    struct error *error);
+
+/* Nodes that a plan may take when the caller does not say. */
+int recommend_max_nodes(const struct recommend_request *request);
+
+/* "3 × H100 SXM 80GB", "0.5 × A10 24GB" into the arena; NULL when memory is out. */
+const char *shape_text(struct arena *arena, const struct shape *shape);
+
+#endif

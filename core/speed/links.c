@@ -1,0 +1,176 @@
+/*
+ * Links: what collectives reach over each kind of link.
+ *
+ * Large messages reach a fraction of the wire (facts/hardware-notes.md 3: NVLink 0.78-0.82, EFA and
+ * InfiniBand 0.74-0.9, PCIe 0.88 of the raw rate for one copy), small ones less: the rate at n
+ * bytes is rate * n / (n + half), which is the same as a latency of half / rate a message.
+ */
+#include "core/speed/internal.h"
+
+#include <math.h>
+
+#define NVSWITCH_EFFICIENCY 0.80
+#define MESH_EFFICIENCY 0.65 /* unequal pairs: the ring runs at its slowest link */
+#define XGMI_EFFICIENCY 0.75
+#define PCIE_PEER_EFFICIENCY 0.70
+#define PCIE_HOST_EFFICIENCY 0.40 /* GPU -> host -> GPU, shared by all GPUs of the node */
+/* All GPUs of a node together: eight channels of DDR4-3200 sustain about 160 GB/s, and what goes
+ * through host memory is written and read. */
+#define PCIE_HOST_NODE_BYTES_PER_SECOND 80e9
+#define TORUS_EFFICIENCY 0.6
+#define RDMA_EFFICIENCY 0.75
+#define EFA_EFFICIENCY 0.70
+#define TCPX_EFFICIENCY 0.60
+#define TCP_EFFICIENCY                                                                             \
+	0.30 /* facts/throughput-notes.md 5: 10 GbE saturates below its line rate                  \
+	      */
+
+/* Unknown links take the slowest of their kind: Gen3 x8 through the host, 10 Gbit/s Ethernet. */
+#define SLOWEST_PCIE_BYTES_PER_SECOND 7.9e9
+#define SLOWEST_TCP_BYTES_PER_SECOND 1.25e9
+
+/* A PCIe lane carries 0.985 GB/s in generation 3, doubled by each later one. */
+static double pcie_rate(const struct accelerator *accelerator)
+{
+	double rate = 0.985e9 * accelerator->pcie_lanes;
+
+	for (int generation = 3; generation < accelerator->pcie_generation; generation++)
+		rate *= 2;
+	return rate;
+}
+
+static double pcie_bytes_per_second(const struct accelerator *accelerator,
+				    const struct fabric *fabric, bool *assumed)
+{
+	bool is_pcie = fabric->node_link == NODE_LINK_PCIE_PEER ||
+		       fabric->node_link == NODE_LINK_PCIE_HOST;
+
+	if (is_pcie && fabric->node_bytes_per_second > 0)
+		return fabric->node_bytes_per_second;
+	if (accelerator->pcie_generation > 0 && accelerator->pcie_lanes > 0)
+		return pcie_rate(accelerator);
+	*assumed = true;
+	return SLOWEST_PCIE_BYTES_PER_SECOND;
+}
+
+struct link speed_node_link(const struct accelerator *accelerator, const struct fabric *fabric,
+			    int ways)
+{
+	struct link link = {.latency_seconds = 1.5e-6, .half_bytes = 1e6};
+	double rate = fabric->node_bytes_per_second;
+	enum node_link kind = fabric->node_link;
+
+	/* Past the bridge everything goes over PCIe. */
+	if (kind == NODE_LINK_NVLINK_PAIR &&
+	    ways > (fabric->domain_gpus > 0 ? fabric->domain_gpus : 2))
+		kind = NODE_LINK_PCIE_PEER;
+	if (rate <= 0 &&
+	    (kind == NODE_LINK_NVSWITCH || kind == NODE_LINK_NVLINK_MESH ||
+	     kind == NODE_LINK_NVLINK_PAIR || kind == NODE_LINK_XGMI || kind == NODE_LINK_TORUS)) {
+		rate = accelerator->nvlink_gb_s * 1e9 / 2;
+		if (kind == NODE_LINK_XGMI)
+			rate /= 7;
+		link.is_assumed = rate <= 0;
+	}
+	switch (kind) {
+	case NODE_LINK_NVSWITCH:
+		link.bytes_per_second = rate * NVSWITCH_EFFICIENCY;
+		return link;
+	case NODE_LINK_NVLINK_PAIR:
+		link.bytes_per_second = rate * NVSWITCH_EFFICIENCY;
+		return link;
+	case NODE_LINK_NVLINK_MESH:
+		link.bytes_per_second = rate * MESH_EFFICIENCY;
+		return link;
+	case NODE_LINK_XGMI:
+		/* Point to point: a group of n uses n - 1 links of each GPU. */
+		link.bytes_per_second = rate * XGMI_EFFICIENCY * (ways > 1 ? ways - 1 : 1);
+		return link;
+	case NODE_LINK_TORUS:
+		link.bytes_per_second = rate * TORUS_EFFICIENCY;
+		return link;
+	case NODE_LINK_PCIE_PEER:
+		link.latency_seconds = 8e-6;
+		link.half_bytes = 0.5e6;
+		link.bytes_per_second =
+			pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) *
+			PCIE_PEER_EFFICIENCY;
+		return link;
+	case NODE_LINK_UNKNOWN:
+		link.is_assumed = true;
+		break;
+	case NODE_LINK_SINGLE:
+	case NODE_LINK_PCIE_HOST:
+	case NODE_LINKS:
+	default:
+		break;
+	}
+	link.latency_seconds = 15e-6;
+	link.bytes_per_second =
+		pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) * PCIE_HOST_EFFICIENCY;
+	if (link.bytes_per_second * ways > PCIE_HOST_NODE_BYTES_PER_SECOND)
+		link.bytes_per_second = PCIE_HOST_NODE_BYTES_PER_SECOND / ways;
+	return link;
+}
+
+struct link speed_cluster_link(const struct fabric *fabric, int gpus_per_node)
+{
+	struct link link = {.latency_seconds = 15e-6, .half_bytes = 8e6};
+	double rate = fabric->cluster_bytes_per_second, efficiency = RDMA_EFFICIENCY;
+
+	switch (fabric->cluster_link) {
+	case CLUSTER_LINK_INFINIBAND:
+	case CLUSTER_LINK_ROCE:
+		break;
+	case CLUSTER_LINK_NVL72:
+		efficiency = NVSWITCH_EFFICIENCY;
+		link.half_bytes = 1e6;
+		break;
+	case CLUSTER_LINK_EFA:
+		efficiency = EFA_EFFICIENCY;
+		break;
+	case CLUSTER_LINK_TCPX:
+		efficiency = TCPX_EFFICIENCY;
+		break;
+	case CLUSTER_LINK_NONE:
+	case CLUSTER_LINK_TCP:
+	case CLUSTER_LINKS:
+	default:
+		efficiency = TCP_EFFICIENCY;
+		link.latency_seconds = 50e-6;
+		break;
+	}
+	if (rate <= 0) {
+		rate = SLOWEST_TCP_BYTES_PER_SECOND;
+		link.is_assumed = true;
+	}
+	link.bytes_per_second = rate * efficiency / (gpus_per_node > 0 ? gpus_per_node : 1);
+	return link;
+}
+
+double speed_collective(enum collective collective, double bytes, int ways, const struct link *link)
+{
+	double share, steps, moved;
+
+	if (ways <= 1 || bytes <= 0)
+		return 0;
+	share = (double)(ways - 1) / ways;
+	switch (collective) {
+	case COLLECTIVE_ALL_REDUCE:
+		moved = 2 * share * bytes;
+		steps = 2 * log2(ways);
+		break;
+	case COLLECTIVE_ALL_GATHER:
+	case COLLECTIVE_ALL_TO_ALL:
+		moved = share * bytes;
+		steps = log2(ways);
+		break;
+	case COLLECTIVE_SEND:
+	default:
+		moved = bytes;
+		steps = 1;
+		break;
+	}
+	return steps * link->latency_seconds +
+	       (moved + link->half_bytes * share) / link->bytes_per_second;
+}

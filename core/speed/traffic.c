@@ -1,0 +1,168 @@
+/*
+ * Traffic of training: what tensor, expert and data parallelism and host offload move in one step.
+ *
+ * Tensor parallelism: two all-reduces (or as much in gathers and scatters) a layer and pass of
+ * 2 * tokens * hidden bytes. Expert parallelism: every chosen copy of a token goes out and comes
+ * back, so 2 * 2 * tokens * chosen * hidden bytes a layer and pass. Data parallelism: gradients
+ * once a step; fully sharded weights are gathered for every pass and gradients scattered for every
+ * micro-batch. Experts are reduced over the GPUs that hold the same ones.
+ */
+#include "core/speed/internal.h"
+
+#include <math.h>
+
+/* A GPU's share of PCIe when all copy to the host at once: half of Gen4 x16. */
+#define HOST_LINK_BYTES_PER_SECOND 16e9
+/* Vectorised Adam on a node's CPUs: 10 B parameters in 2.6 s (ZeRO-Offload paper, recalled). */
+#define CPU_ADAM_PARAMETERS_PER_SECOND 4e9
+/* What async tensor parallelism hides: facts/throughput-notes.md 5 (4-16 % of the step). */
+#define TENSOR_EXPOSED 0.7
+/* Messages of one bucket or layer: what a collective moves at a time. */
+#define BUCKET_BYTES 400e6
+
+static bool is_frozen(const struct workload *workload)
+{
+	return workload->task == TASK_FINETUNE && workload_base_is_frozen(workload);
+}
+
+/* Seconds to move `bytes` through `ways` GPUs, of which `inside` share a node, in buckets. */
+static double spread_seconds(enum collective collective, double bytes, int inside, int ways,
+			     const struct link *node, const struct link *cluster)
+{
+	double buckets = fmax(1, ceil(bytes / BUCKET_BYTES)), seconds = 0;
+	int outside = inside > 0 ? ways / inside : ways;
+
+	if (ways <= 1 || bytes <= 0)
+		return 0;
+	if (inside > 1)
+		seconds += buckets * speed_collective(collective, bytes / buckets, inside, node);
+	/* Across nodes each GPU carries its part of the buffer through its own adapter. */
+	if (outside > 1)
+		seconds += buckets * speed_collective(collective,
+						      bytes / buckets / (inside > 1 ? inside : 1),
+						      outside, cluster);
+	return seconds;
+}
+
+/* Weights of one replica's stage on one GPU, in 16 bit or the base's format. */
+static double stage_bytes(const struct speed_basis *basis, const struct layout *layout,
+			  bool experts)
+{
+	const struct workload *workload = basis->workload;
+	double total = (double)basis->parameters.total, bytes = 2 * total;
+	double share = (double)basis->parameters.experts / total;
+
+	if (is_frozen(workload) && layout->weight_format != FORMAT_AUTO)
+		bytes = architecture_weight_bytes(workload->architecture, layout->weight_format);
+	bytes /= (double)layout->tensor_parallel * layout->pipeline_parallel;
+	return experts ? bytes * share / layout->expert_parallel : bytes * (1 - share);
+}
+
+static double data_seconds(const struct speed_basis *basis, const struct layout *layout,
+			   const struct fabric *fabric, bool *assumed)
+{
+	bool zero3 = layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
+	double micro_batches = (double)layout->accumulation, seconds = 0;
+	int model = layout->tensor_parallel * layout->pipeline_parallel;
+	int inside = layout->gpus_per_node / model;
+	struct link node, cluster;
+
+	if (layout->data_parallel <= 1)
+		return 0;
+	inside = inside < 1 ? 1 : inside > layout->data_parallel ? layout->data_parallel : inside;
+	node = speed_node_link(basis->accelerator, fabric, inside);
+	cluster = speed_cluster_link(fabric, layout->gpus_per_node);
+	*assumed |= (inside > 1 && node.is_assumed) ||
+		    (layout->data_parallel > inside && cluster.is_assumed);
+	for (int experts = 0; experts <= 1; experts++) {
+		double bytes = stage_bytes(basis, layout, experts);
+		int ways = experts ? layout->data_parallel / layout->expert_parallel
+				   : layout->data_parallel;
+		int near = experts ? inside / layout->expert_parallel : inside;
+
+		near = near < 1 ? 1 : near;
+		if (zero3)
+			seconds += 2 * micro_batches *
+				   spread_seconds(COLLECTIVE_ALL_GATHER, bytes, near, ways, &node,
+						  &cluster);
+		if (!is_frozen(basis->workload) && zero3)
+			seconds += micro_batches * spread_seconds(COLLECTIVE_ALL_GATHER, bytes,
+								  near, ways, &node, &cluster);
+		else if (!is_frozen(basis->workload))
+			seconds += spread_seconds(COLLECTIVE_ALL_REDUCE, bytes, near, ways, &node,
+						  &cluster);
+	}
+	return seconds;
+}
+
+static double expert_seconds(const struct speed_basis *basis, const struct layout *layout,
+			     const struct fabric *fabric, double tokens, double count,
+			     bool *assumed)
+{
+	double bytes = 2 * 2 * tokens * basis->routed_elements / layout->pipeline_parallel /
+		       layout->tensor_parallel;
+	int ways = layout->expert_parallel, inside = layout->gpus_per_node;
+	struct link node, cluster;
+	double seconds, far;
+
+	if (ways <= 1)
+		return 0;
+	inside = inside > ways ? ways : inside;
+	node = speed_node_link(basis->accelerator, fabric, inside);
+	cluster = speed_cluster_link(fabric, layout->gpus_per_node);
+	*assumed |= node.is_assumed;
+	far = 1 - (double)inside / ways;
+	seconds = bytes * (1 - 1.0 / ways) * (1 - far) / node.bytes_per_second;
+	if (far > 0)
+		seconds += bytes * far / cluster.bytes_per_second;
+	/* Once forward, once backward, and once more where the layer is recomputed. */
+	return seconds * (count > 3.5 ? 3 : 2);
+}
+
+/* What states in host memory cost a step: gradients down, weights up, Adam on the CPU, and with
+ * parameters off the card too, the weights of every pass. */
+static double host_seconds(const struct speed_basis *basis, const struct layout *layout,
+			   double passes)
+{
+	double parameters = (double)basis->parameters.total;
+	double gpus = (double)layout->gpus_per_node * layout->nodes, seconds = 0;
+
+	if (layout->offload == OFFLOAD_NONE)
+		return 0;
+	/* Adapters' states are a fraction of a per cent of this. */
+	if (!is_frozen(basis->workload))
+		seconds = parameters / layout->nodes / CPU_ADAM_PARAMETERS_PER_SECOND +
+			  parameters / gpus * 4 / HOST_LINK_BYTES_PER_SECOND;
+	if (layout->offload == OFFLOAD_PARAMETERS) {
+		double bytes =
+			(stage_bytes(basis, layout, false) + stage_bytes(basis, layout, true)) /
+			layout->data_parallel;
+
+		seconds += bytes * passes / HOST_LINK_BYTES_PER_SECOND;
+	}
+	return seconds;
+}
+
+void speed_traffic(const struct speed_basis *basis, const struct layout *layout,
+		   const struct fabric *fabric, double count, struct traffic *out, bool *assumed)
+{
+	const struct architecture *architecture = basis->workload->architecture;
+	double tokens = (double)layout->micro_batch * (double)basis->workload->sequence_length /
+			layout->context_parallel;
+	double layers = (double)architecture_layers(architecture) / layout->pipeline_parallel;
+
+	*out = (struct traffic){0};
+	if (layout->tensor_parallel > 1) {
+		struct link link =
+			speed_node_link(basis->accelerator, fabric, layout->tensor_parallel);
+
+		*assumed |= link.is_assumed;
+		out->tensor =
+			TENSOR_EXPOSED * layers * 2 * count *
+			speed_collective(COLLECTIVE_ALL_REDUCE, 2 * tokens * architecture->hidden,
+					 layout->tensor_parallel, &link);
+	}
+	out->experts = expert_seconds(basis, layout, fabric, tokens, count, assumed);
+	out->data = data_seconds(basis, layout, fabric, assumed);
+	out->host = host_seconds(basis, layout, 2 * (double)layout->accumulation);
+}

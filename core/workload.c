@@ -1,0 +1,219 @@
+/*
+ * Workload: the field table, the spellings, and the order in which a workload is checked and
+ * filled: see workload.h. Defaults are in workload_defaults.c, contradictions in workload_check.c.
+ */
+#include "core/workload.h"
+
+#include "core/workload_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const task_text[TASKS] = {
+	[TASK_PRETRAIN] = "pretrain",
+	[TASK_FINETUNE] = "finetune",
+	[TASK_INFERENCE] = "inference",
+};
+static const char *const method_text[METHODS] = {
+	[METHOD_FULL] = "full",	      [METHOD_LORA] = "lora",	  [METHOD_QLORA] = "qlora",
+	[METHOD_ADAPTER] = "adapter", [METHOD_PREFIX] = "prefix",
+};
+static const char *const stack_text[STACKS] = {
+	[STACK_HUGGINGFACE] = "huggingface", [STACK_TORCHTITAN] = "torchtitan",
+	[STACK_MEGATRON] = "megatron",	     [STACK_DEEPSPEED] = "deepspeed",
+	[STACK_UNSLOTH] = "unsloth",
+};
+static const char *const optimizer_text[OPTIMIZERS] = {
+	[OPTIMIZER_ADAMW] = "adamw",
+	[OPTIMIZER_ADAMW_8BIT] = "adamw_8bit",
+	[OPTIMIZER_PAGED_ADAMW_8BIT] = "paged_adamw_8bit",
+	[OPTIMIZER_PAGED_ADAMW] = "paged_adamw",
+	[OPTIMIZER_ADAMW_4BIT] = "adamw_4bit",
+	[OPTIMIZER_ADAFACTOR] = "adafactor",
+	[OPTIMIZER_SGD] = "sgd",
+	[OPTIMIZER_SGD_MOMENTUM] = "sgd_momentum",
+	[OPTIMIZER_LION] = "lion",
+	[OPTIMIZER_MUON] = "muon",
+};
+static const char *const precision_text[PRECISIONS] = {
+	[PRECISION_FP32] = "fp32",	   [PRECISION_AMP_BF16] = "amp_bf16",
+	[PRECISION_AMP_FP16] = "amp_fp16", [PRECISION_BF16_MASTER] = "bf16_master",
+	[PRECISION_BF16] = "bf16",	   [PRECISION_FP8] = "fp8",
+};
+static const char *const recompute_text[RECOMPUTES] = {
+	[RECOMPUTE_AUTO] = "auto",
+	[RECOMPUTE_NONE] = "none",
+	[RECOMPUTE_SELECTIVE] = "selective",
+	[RECOMPUTE_FULL] = "full",
+};
+static const char *const sharding_text[SHARDINGS] = {
+	[SHARDING_AUTO] = "auto",   [SHARDING_NONE] = "none",	[SHARDING_ZERO1] = "zero1",
+	[SHARDING_ZERO2] = "zero2", [SHARDING_ZERO3] = "zero3", [SHARDING_HYBRID] = "hybrid",
+};
+static const char *const offload_text[OFFLOADS] = {
+	[OFFLOAD_AUTO] = "auto",
+	[OFFLOAD_NONE] = "none",
+	[OFFLOAD_OPTIMIZER] = "optimizer",
+	[OFFLOAD_PARAMETERS] = "parameters",
+};
+static const char *const lora_targets_text[LORA_TARGETS] = {
+	[LORA_ATTENTION_QV] = "attention_qv",
+	[LORA_ATTENTION] = "attention",
+	[LORA_ALL_LINEAR] = "all_linear",
+};
+static const char *const engine_text[ENGINES] = {
+	[ENGINE_VLLM] = "vllm",
+	[ENGINE_SGLANG] = "sglang",
+	[ENGINE_TENSORRT_LLM] = "tensorrt_llm",
+	[ENGINE_TRANSFORMERS] = "transformers",
+	[ENGINE_LLAMA_CPP] = "llama_cpp",
+};
+static const char *const serving_mode_text[SERVING_MODES] = {
+	[SERVING_INTERACTIVE] = "interactive",
+	[SERVING_BATCH] = "batch",
+};
+
+const struct names task_names = {task_text, TASKS};
+const struct names method_names = {method_text, METHODS};
+const struct names stack_names = {stack_text, STACKS};
+const struct names optimizer_names = {optimizer_text, OPTIMIZERS};
+const struct names precision_names = {precision_text, PRECISIONS};
+const struct names recompute_names = {recompute_text, RECOMPUTES};
+const struct names sharding_names = {sharding_text, SHARDINGS};
+const struct names offload_names = {offload_text, OFFLOADS};
+const struct names lora_targets_names = {lora_targets_text, LORA_TARGETS};
+const struct names engine_names = {engine_text, ENGINES};
+const struct names serving_mode_names = {serving_mode_text, SERVING_MODES};
+
+const struct workload_field workload_fields[WORKLOAD_FIELD_COUNT] = {
+#define X(kind, field, names, least, most, tasks)                                                  \
+	[WORKLOAD_##                                                                               \
+		field] = {#field, FIELD_##kind, offsetof(struct workload, field), names, least,    \
+			  most,	  tasks},
+	WORKLOAD_FIELDS(X)
+#undef X
+};
+
+bool workload_base_is_frozen(const struct workload *workload)
+{
+	return workload->task == TASK_FINETUNE && workload->method != METHOD_FULL;
+}
+
+const char *workload_pointer(const char *prefix, enum workload_field_id field,
+			     char out[WORKLOAD_POINTER])
+{
+	snprintf(out, WORKLOAD_POINTER, "%s/%s", prefix, workload_fields[field].name);
+	return out;
+}
+
+static bool is_valid_enum(const struct workload_field *field, int value)
+{
+	return value >= 0 && value < field->names->count && field->names->text[value];
+}
+
+static void check_enum(const struct workload_field *field, int value, const char *pointer,
+		       struct error *error)
+{
+	if (!is_valid_enum(field, value))
+		error_add(error, pointer, "invalid_value", NULL, "%s is not one of its values",
+			  field->name);
+}
+
+static void check_range(const struct workload_field *field, double value, const char *pointer,
+			struct error *error)
+{
+	/* Written so that NaN fails too. */
+	if (!(value >= field->least && value <= field->most))
+		error_add(error, pointer, "out_of_range", NULL, "%s must be from %g to %g, not %g",
+			  field->name, field->least, field->most, value);
+}
+
+/* Whatever was given lies in its range. */
+static void check_ranges(const struct workload *workload, const char *prefix, struct error *error)
+{
+	char pointer[WORKLOAD_POINTER];
+
+	for (enum workload_field_id id = 0; id < WORKLOAD_FIELD_COUNT; id++) {
+		const struct workload_field *field = &workload_fields[id];
+		const char *value = (const char *)workload + field->offset;
+
+		if (!workload_has(workload, id))
+			continue;
+		workload_pointer(prefix, id, pointer);
+		switch (field->kind) {
+		case FIELD_ENUM: {
+			int number;
+
+			memcpy(&number, value, sizeof(number));
+			check_enum(field, number, pointer, error);
+			break;
+		}
+		case FIELD_COUNT: {
+			int64_t number;
+
+			memcpy(&number, value, sizeof(number));
+			check_range(field, (double)number, pointer, error);
+			break;
+		}
+		case FIELD_NUMBER: {
+			double number;
+
+			memcpy(&number, value, sizeof(number));
+			check_range(field, number, pointer, error);
+			break;
+		}
+		case FIELD_FLAG:
+			break;
+		}
+	}
+}
+
+/* Fields of another task are refused: to ignore them would answer another question. */
+static void check_tasks(const struct workload *workload, const char *prefix, struct error *error)
+{
+	char pointer[WORKLOAD_POINTER];
+
+	for (enum workload_field_id id = 0; id < WORKLOAD_FIELD_COUNT; id++)
+		if (workload_has(workload, id) &&
+		    !(workload_fields[id].tasks & TASK_BIT((unsigned)workload->task)))
+			error_add(error, workload_pointer(prefix, id, pointer), "not_applicable",
+				  NULL, "task %s does not take %s",
+				  names_text(&task_names, workload->task),
+				  workload_fields[id].name);
+}
+
+/* task, and for fine-tuning method: nothing sensible can be assumed for them. */
+static bool check_required(const struct workload *workload, const char *prefix, struct error *error)
+{
+	char pointer[WORKLOAD_POINTER];
+
+	if (!workload_has(workload, WORKLOAD_task))
+		return error_add(error, workload_pointer(prefix, WORKLOAD_task, pointer),
+				 "required", NULL,
+				 "task is required: pretrain, finetune or inference");
+	if (!is_valid_enum(&workload_fields[WORKLOAD_task], workload->task))
+		return false; /* check_ranges() has said so */
+	if (workload->task == TASK_FINETUNE && !workload_has(workload, WORKLOAD_method))
+		return error_add(
+			error, workload_pointer(prefix, WORKLOAD_method, pointer), "required", NULL,
+			"method is required for fine-tuning: full, lora, qlora, adapter or "
+			"prefix (memory differs several-fold)");
+	return true;
+}
+
+bool workload_complete(struct workload *workload, const char *prefix, struct error *error)
+{
+	unsigned before = error->count + error->dropped;
+
+	check_ranges(workload, prefix, error);
+	if (!check_required(workload, prefix, error))
+		return false;
+	check_tasks(workload, prefix, error);
+	workload_check_contradictions(workload, prefix, error);
+	if (error->count + error->dropped != before)
+		return false;
+	if (!workload_check_supported(workload, prefix, error))
+		return false;
+	workload_fill(workload);
+	return workload_check_filled(workload, prefix, error);
+}
