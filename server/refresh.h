@@ -1,9 +1,9 @@
 /*
  * Refresh: the thread that keeps a replica's snapshot near the database.
  *
- * Polls the one-row clock, reads the changes since its version (or everything, on a new epoch or when
- * the log no longer reaches back), builds the next catalogue aside and publishes it. With PostgreSQL
- * away it keeps trying with back-off while the replica goes on answering.
+ * Polls the one-row clock, reads the changes since its version (or everything, on a new epoch or
+ * when the log no longer reaches back), builds the next catalogue aside and publishes it. With
+ * PostgreSQL away it keeps trying with back-off while the replica goes on answering.
  */
 #ifndef SERVER_REFRESH_H
 #define SERVER_REFRESH_H

@@ -1,8 +1,9 @@
 /*
  * Snapshot: the slot that holds the current catalogue, and its count.
  *
- * A mutex around "load the pointer, add a reference": between an atomic load and an increment inside
- * the object, the object could be freed. Publishing never waits for readers; the last release frees.
+ * A mutex around "load the pointer, add a reference": between an atomic load and an increment
+ * inside the object, the object could be freed. Publishing never waits for readers; the last
+ * release frees.
  */
 #ifndef SERVER_SNAPSHOT_H
 #define SERVER_SNAPSHOT_H
@@ -19,7 +20,8 @@ void snapshot_slot_free(struct snapshot_slot *slot); /* no reader may be left */
 const struct catalogue *snapshot_acquire(struct snapshot_slot *slot);
 void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalogue);
 
-/* Takes the catalogue over; a version older than the one in place (same epoch) is refused: false. */
+/* Takes the catalogue over. False, and the catalogue stays the caller's, when its version is older
+ * than the one in place (same epoch) or memory is out. */
 bool snapshot_publish(struct snapshot_slot *slot, struct catalogue *catalogue);
 
 /* On disk, for a start without the database: written beside and renamed, with a checksum and a

@@ -1,8 +1,8 @@
 /*
- * Store: PostgreSQL. Only this folder includes libpq and only it and migrations/ hold SQL; always with
- * parameters. One store is one connection and belongs to one thread. A connection that was lost is
- * reopened by the next call (back-off is the caller's); a write whose COMMIT got no answer is
- * reported as failed and may be repeated, since refreshes are idempotent.
+ * Store: PostgreSQL. Only this folder includes libpq and only it and migrations/ hold SQL; always
+ * with parameters. One store is one connection and belongs to one thread. A connection that was
+ * lost is reopened by the next call (back-off is the caller's); a write whose COMMIT got no answer
+ * is reported as failed and may be repeated, since refreshes are idempotent.
  */
 #ifndef SERVER_STORE_STORE_H
 #define SERVER_STORE_STORE_H
@@ -22,6 +22,10 @@ struct store;
 struct store *store_new(const char *database_url, const char *name);
 void store_free(struct store *store);
 
+/* The one call that another thread may make: what is running fails soon, and so does every later
+ * call. For stopping. */
+void store_interrupt(struct store *store);
+
 /* --- migrations (migrations/NNNN_name.sql, embedded in the binary) --- */
 
 struct migration_report {
@@ -33,16 +37,31 @@ bool store_migrate(struct store *store, struct migration_report *out, struct err
 
 struct store_clock {
 	char epoch[EPOCH_TEXT];
-	int64_t version, as_of_us;
+	int64_t version, as_of_us; /* of prices: commits in version order, gaps never */
+	int64_t status; /* raised also by a refresh that changed no price, and by a run */
 };
 bool store_read_clock(struct store *store, struct store_clock *out, struct error *error);
+
+/*
+ * When a feed's last stored refresh was. A refresh that changes nothing writes this one row and not
+ * each offer, so an offer that follows its feed was observed when its feed was; the others (bundled
+ * prices, rows that the guard holds back) have a date of their own. Reads hand out offers with the
+ * date that holds at that moment; later ones come from here.
+ */
+struct store_feed {
+	const char *provider, *source;
+	int64_t observed_at_us;
+};
 
 /* Rows of one consistent view (one repeatable-read transaction). Everything lives in `arena`. */
 struct store_view {
 	struct store_clock clock;
-	bool is_delta;	     /* offers holds only what changed since `since`, withdrawn ones included */
-	struct offer *offers;
+	bool is_delta; /* offers holds only what changed since `since`, withdrawn ones included */
+	struct offer *offers; /* NULL from store_read_status(): not read */
+	bool *follows_feed;   /* of each offer */
 	size_t offers_count;
+	struct store_feed *feeds;
+	size_t feeds_count;
 	struct provider_status *providers;
 	size_t providers_count;
 	struct unmapped *unmapped;
@@ -53,22 +72,39 @@ struct store_view {
 bool store_read_all(struct store *store, struct arena *arena, struct store_view *out,
 		    struct error *error);
 
-/* What changed after `since` in `epoch`; falls back to everything (is_delta false) when the log does
- * not reach back or the epoch is another. */
+/* Everything but offers: clock, feeds, providers, unmapped spellings. */
+bool store_read_status(struct store *store, struct arena *arena, struct store_view *out,
+		       struct error *error);
+
+/* No success within three refresh periods. False for a provider that has no feed to be stale. */
+bool store_is_stale(const struct provider_status *status, int64_t now_us);
+
+/* What changed after `since` in `epoch`; falls back to everything (is_delta false) when the log
+ * does not reach back or the epoch is another. */
 bool store_read_since(struct store *store, const char *epoch, int64_t since, struct arena *arena,
 		      struct store_view *out, struct error *error);
 
 /* --- writing, for the ingest leader --- */
 
 /* True when this connection now is the leader (session advisory lock, with a token that every batch
- * checks again). False without an error when another is. */
+ * checks again). False without an error when another is. Call it before each round: a connection
+ * that was lost took its lock along. The URL must not lead through a transaction pooler. */
 bool store_lead(struct store *store, bool *is_leader, struct error *error);
 
-/* A complete, accepted refresh of one provider's feed: replaces that source's offers in one
- * transaction; rows that are gone are marked withdrawn, never deleted. */
+/*
+ * A complete, accepted refresh of one provider's feed: replaces that source's offers in one
+ * transaction; rows that are gone are marked withdrawn, never deleted. Only the leader may.
+ *
+ * An offer whose observed_at_us is 0 or the refresh's own follows the feed. One with another date
+ * keeps it (and ages): the last good row of an offer whose new price waits for a second refresh, as
+ * store_read_source() gave it. Offers of the source "bundled" always keep their own date and never
+ * touch what another source has on sale.
+ */
+#define STORE_BUNDLED "bundled"
+
 struct store_refresh {
 	const char *provider, *source;
-	const struct offer *offers; /* normalised, keys unique, ids set */
+	const struct offer *offers; /* normalised, keys unique, ids set; any order */
 	size_t offers_count;
 	int64_t observed_at_us;
 	const struct unmapped *unmapped; /* spellings of this refresh, with row counts */
@@ -76,16 +112,19 @@ struct store_refresh {
 	bool replaces_bundled; /* live prices: bundled offers of the provider are withdrawn */
 };
 struct store_outcome {
-	int64_t inserted, changed, unchanged, withdrawn, version;
+	int64_t inserted; /* new or back on sale */
+	int64_t changed, unchanged, withdrawn;
+	int64_t version; /* the clock's, raised only when anything changed */
 };
-bool store_apply(struct store *store, const struct store_refresh *refresh, struct store_outcome *out,
-		 struct error *error);
+bool store_apply(struct store *store, const struct store_refresh *refresh,
+		 struct store_outcome *out, struct error *error);
 
 /* Every attempt, good or bad. */
 struct store_run {
 	const char *provider, *source;
 	int64_t started_us, finished_us;
-	const char *outcome; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty", "held" */
+	const char *outcome; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty",
+				"held" */
 	const char *detail;
 	int64_t refresh_seconds;
 	int64_t requests, bytes, rows_seen, rows_accepted, rows_rejected, rows_unmapped;
@@ -97,10 +136,19 @@ bool store_record_run(struct store *store, const struct store_run *run, struct e
 bool store_read_source(struct store *store, const char *provider, const char *source,
 		       struct arena *arena, struct offer **out, size_t *count, struct error *error);
 
+/* What ingest/guard remembers of a feed between refreshes: an opaque text, "" at first. */
+bool store_read_guard(struct store *store, const char *provider, const char *source,
+		      struct arena *arena, char **out, struct error *error);
+bool store_write_guard(struct store *store, const char *provider, const char *source,
+		       const char *state, struct error *error);
+
 /* True when the provider has any offer on sale whose source is not "bundled". */
 bool store_has_live(struct store *store, const char *provider, bool *out, struct error *error);
 
-/* Makes day partitions ahead, rolls up and drops what retention no longer keeps. */
+/* Makes day partitions ahead, rolls up and drops what retention no longer keeps. Hourly is plenty.
+ */
+#define STORE_KEEP_CHANGES_DAYS 8 /* a cursor of a week ago still works */
+#define STORE_KEEP_RUNS_DAYS 30
 bool store_housekeeping(struct store *store, struct error *error);
 
 #endif

@@ -1,0 +1,114 @@
+/* The slot: see snapshot.h. Generations are few (the current one and those that a request still
+ * reads), so a list is searched. */
+#include "server/snapshot.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct generation {
+	struct generation *next;
+	struct catalogue *catalogue;
+	size_t references; /* one is the slot's own while it is current */
+};
+
+struct snapshot_slot {
+	pthread_mutex_t lock;
+	struct generation *generations; /* newest first */
+	struct generation *current;
+};
+
+struct snapshot_slot *snapshot_slot_new(void)
+{
+	struct snapshot_slot *slot = calloc(1, sizeof(*slot));
+
+	if (slot && pthread_mutex_init(&slot->lock, NULL) != 0) {
+		free(slot);
+		return NULL;
+	}
+	return slot;
+}
+
+/* Drops one reference; the generation when it was the last, to be freed outside of the lock. */
+static struct generation *drop(struct snapshot_slot *slot, struct generation *generation)
+{
+	struct generation **link = &slot->generations;
+
+	if (--generation->references > 0)
+		return NULL;
+	while (*link != generation)
+		link = &(*link)->next;
+	*link = generation->next;
+	return generation;
+}
+
+static void generation_free(struct generation *generation)
+{
+	if (!generation)
+		return;
+	catalogue_free(generation->catalogue);
+	free(generation);
+}
+
+void snapshot_slot_free(struct snapshot_slot *slot)
+{
+	if (!slot)
+		return;
+	if (slot->current)
+		generation_free(drop(slot, slot->current));
+	pthread_mutex_destroy(&slot->lock);
+	free(slot);
+}
+
+const struct catalogue *snapshot_acquire(struct snapshot_slot *slot)
+{
+	const struct catalogue *catalogue = NULL;
+
+	pthread_mutex_lock(&slot->lock);
+	if (slot->current) {
+		slot->current->references++;
+		catalogue = slot->current->catalogue;
+	}
+	pthread_mutex_unlock(&slot->lock);
+	return catalogue;
+}
+
+void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalogue)
+{
+	struct generation *generation, *dead = NULL;
+
+	if (!catalogue)
+		return;
+	pthread_mutex_lock(&slot->lock);
+	generation = slot->generations;
+	while (generation && generation->catalogue != catalogue)
+		generation = generation->next;
+	if (generation)
+		dead = drop(slot, generation);
+	pthread_mutex_unlock(&slot->lock);
+	generation_free(dead);
+}
+
+bool snapshot_publish(struct snapshot_slot *slot, struct catalogue *catalogue)
+{
+	struct generation *next = malloc(sizeof(*next)), *dead = NULL;
+	const struct catalogue *now;
+
+	if (!next)
+		return false;
+	pthread_mutex_lock(&slot->lock);
+	now = slot->current ? slot->current->catalogue : NULL;
+	if (now && strcmp(now->epoch, catalogue->epoch) == 0 && now->version > catalogue->version) {
+		pthread_mutex_unlock(&slot->lock);
+		free(next);
+		return false;
+	}
+	if (slot->current)
+		dead = drop(slot, slot->current);
+	*next = (struct generation){
+		.next = slot->generations, .catalogue = catalogue, .references = 1};
+	slot->generations = slot->current = next;
+	pthread_mutex_unlock(&slot->lock);
+	generation_free(dead);
+	return true;
+}
