@@ -1,8 +1,9 @@
 /*
  * Fetch: the only user of libcurl. One request in, one bounded answer out: bytes are counted after
  * decoding, so that a compressed bomb stops at the limit; https only unless the base URL was set by
- * configuration; resolved private addresses are refused likewise; redirects are not followed with
- * credentials.
+ * configuration; resolved private addresses are refused likewise; redirects are followed only by a
+ * plain GET that carries no credential. Proxies of the environment are not used: through one, the
+ * check of the resolved address would see the proxy only.
  */
 #ifndef SERVER_INGEST_FETCH_H
 #define SERVER_INGEST_FETCH_H
@@ -10,6 +11,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,21 +19,22 @@
 #define FETCH_HEADERS_MAX 8
 
 struct fetch_request {
-	int page;	       /* the provider's own number for what this asks */
-	const char *method;    /* "GET" or "POST" */
-	const char *url;       /* complete */
+	int page;				/* the provider's own number for what this asks */
+	const char *method;			/* "GET" or "POST" */
+	const char *url;			/* complete */
 	const char *headers[FETCH_HEADERS_MAX]; /* "Name: value" */
 	int headers_count;
-	const char *body; /* POST; NULL otherwise */
+	const char *body;  /* POST; NULL otherwise */
 	const char *label; /* file name stem for --record: "plans-1" */
+	bool is_optional;  /* a final 4xx answer is skipped, not a failure of the feed */
 };
 
 struct fetch_response {
 	unsigned status;
 	const char *body; /* terminated */
 	size_t length;
-	const char *content_type; /* "" when none */
-	const char *link;	  /* Link header, "" when none */
+	const char *content_type;   /* "" when none */
+	const char *link;	    /* Link header, "" when none */
 	double retry_after_seconds; /* -1 when none */
 };
 
@@ -44,16 +47,24 @@ enum fetch_failure {
 	FETCH_TOO_LARGE,
 	FETCH_TRUNCATED,
 	FETCH_REFUSED, /* private address, plain http or a bad redirect */
+	FETCH_STOPPED, /* the process is stopping */
 	FETCH_OTHER,
+	FETCH_FAILURES
 };
+
+extern const char *const fetch_failure_names[FETCH_FAILURES];
 
 struct fetch_options {
 	size_t body_max;
 	double timeout_seconds, connect_timeout_seconds;
-	bool allow_private; /* the base URL was set by configuration */
+	bool allow_private;	 /* the base URL was set by configuration */
+	const atomic_bool *stop; /* looked at every second or so; may be NULL */
 };
 
 struct fetch; /* one handle, reused for all requests of a provider */
+
+/* Once, before any thread starts. */
+bool fetch_global_init(void);
 
 struct fetch *fetch_new(void);
 void fetch_free(struct fetch *fetch);

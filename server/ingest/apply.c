@@ -1,0 +1,175 @@
+#include "server/ingest/apply.h"
+
+#include "server/ingest/guard.h"
+#include "server/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void result_from_harvest(const struct harvest *harvest, struct result *out)
+{
+	const struct feed *feed = &harvest->feed;
+
+	*out = (struct result){
+		.provider = harvest->provider->id,
+		.source = harvest->provider->source,
+		.outcome = harvest->outcome,
+		.is_ok = strcmp(harvest->outcome, "ok") == 0,
+		.seconds = (double)(harvest->finished_us - harvest->started_us) / 1e6,
+		.requests = harvest->requests,
+		.rows_seen = feed->rows_seen,
+		.rows_accepted = harvest->report.accepted,
+		.rows_rejected = harvest->report.rejected,
+		.rows_unmapped = harvest->report.unmapped,
+		.retry_after_seconds = harvest->retry_after_seconds,
+	};
+	if (!out->is_ok)
+		snprintf(out->detail, sizeof(out->detail), "%s", harvest->error.detail);
+	else if (feed->first_rejection[0])
+		snprintf(out->detail, sizeof(out->detail), "first row refused: %s",
+			 feed->first_rejection);
+}
+
+static void result_fail(struct result *out, const char *outcome, const char *detail)
+{
+	out->is_ok = false;
+	out->outcome = outcome;
+	snprintf(out->detail, sizeof(out->detail), "%s", detail);
+}
+
+static bool store_rows(struct store *store, struct harvest *harvest, struct result *out,
+		       struct error *error)
+{
+	struct store_refresh refresh = {
+		.provider = harvest->provider->id,
+		.source = harvest->provider->source,
+		.offers = harvest->feed.offers,
+		.offers_count = harvest->feed.count,
+		.observed_at_us = harvest->feed.now_us,
+		.unmapped = harvest->report.unmapped_list,
+		.unmapped_count = harvest->report.unmapped_count,
+		.replaces_bundled = !harvest->provider->is_spot_only,
+	};
+	struct store_outcome outcome;
+
+	if (!store_apply(store, &refresh, &outcome, error))
+		return false;
+	out->inserted = outcome.inserted;
+	out->changed = outcome.changed;
+	out->unchanged = outcome.unchanged;
+	out->withdrawn = outcome.withdrawn;
+	return true;
+}
+
+/* False with an error for the database's faults only; a refresh that is held is a result. */
+static bool guard_and_store(struct store *store, struct harvest *harvest, bool accept,
+			    struct result *out, struct error *error)
+{
+	struct arena *arena = &harvest->arena;
+	const char *provider = harvest->provider->id, *source = harvest->provider->source;
+	struct guard_verdict verdict;
+	struct offer *last;
+	size_t last_count;
+	char *state;
+
+	if (!store_read_source(store, provider, source, arena, &last, &last_count, error) ||
+	    !store_read_guard(store, provider, source, arena, &state, error) ||
+	    !guard_check(state, last, last_count, accept, &harvest->feed, &verdict, error))
+		return false;
+	out->rows_waiting = verdict.jumped;
+	if (!harvest->feed.count && !last_count) {
+		result_fail(out, "empty", "the feed has no usable row");
+		return true;
+	}
+	if (verdict.is_held) {
+		result_fail(out, verdict.is_empty ? "empty" : "held", verdict.reason);
+	} else {
+		if (!store_rows(store, harvest, out, error))
+			return false;
+		if (verdict.reason[0])
+			snprintf(out->detail, sizeof(out->detail), "%s", verdict.reason);
+	}
+	/* After the rows: if this is lost, the guard is stricter than it must be, never laxer. */
+	return strcmp(state, verdict.state) == 0 ||
+	       store_write_guard(store, provider, source, verdict.state, error);
+}
+
+static void record_run(struct store *store, const struct harvest *harvest, int64_t refresh_seconds,
+		       const struct result *result)
+{
+	const struct store_run run = {
+		.provider = result->provider,
+		.source = result->source,
+		.started_us = harvest->started_us,
+		.finished_us = harvest->finished_us,
+		.outcome = result->outcome,
+		.detail = result->is_ok ? "" : result->detail,
+		.refresh_seconds = refresh_seconds,
+		.requests = harvest->requests,
+		.bytes = harvest->bytes,
+		.rows_seen = result->rows_seen,
+		.rows_accepted = result->rows_accepted,
+		.rows_rejected = result->rows_rejected,
+		.rows_unmapped = result->rows_unmapped,
+		.inserted = result->inserted,
+		.changed = result->changed,
+		.unchanged = result->unchanged,
+		.withdrawn = result->withdrawn,
+	};
+	struct error error;
+
+	error_init(&error, NULL);
+	if (!store_record_run(store, &run, &error))
+		log_event(LOG_ERROR, "run not recorded", "provider", result->provider, "detail",
+			  error.detail, NULL);
+}
+
+static void count_run(const struct apply_options *options, const struct harvest *harvest,
+		      const struct result *result)
+{
+	const struct metrics_ingest run = {
+		.result = result->outcome,
+		.finished_us = harvest->finished_us,
+		.duration_us = harvest->finished_us - harvest->started_us,
+		.bytes = harvest->bytes,
+		.rows_seen = result->rows_seen,
+		.rows_accepted = result->rows_accepted,
+		.rows_rejected = result->rows_rejected,
+		.rows_unmapped = result->rows_unmapped,
+		.changes = result->inserted + result->changed + result->withdrawn,
+	};
+
+	if (options->metrics)
+		metrics_ingest_run(options->metrics, options->index, &run);
+}
+
+static void log_result(const struct result *result)
+{
+	char accepted[24], rejected[24], unmapped[24], changes[24], seconds[24];
+
+	snprintf(accepted, sizeof(accepted), "%" PRId64, result->rows_accepted);
+	snprintf(rejected, sizeof(rejected), "%" PRId64, result->rows_rejected);
+	snprintf(unmapped, sizeof(unmapped), "%" PRId64, result->rows_unmapped);
+	snprintf(changes, sizeof(changes), "%" PRId64,
+		 result->inserted + result->changed + result->withdrawn);
+	snprintf(seconds, sizeof(seconds), "%.3f", result->seconds);
+	log_event(result->is_ok ? LOG_INFO : LOG_WARNING, "feed refreshed", "provider",
+		  result->provider, "source", result->source, "outcome", result->outcome, "detail",
+		  result->detail, "rows_accepted", accepted, "rows_rejected", rejected,
+		  "rows_unmapped", unmapped, "changes", changes, "seconds", seconds, NULL);
+}
+
+void apply(struct store *store, struct harvest *harvest, const struct apply_options *options,
+	   struct result *out)
+{
+	struct error error;
+
+	error_init(&error, NULL);
+	result_from_harvest(harvest, out);
+	if (out->is_ok && !guard_and_store(store, harvest, options->accept, out, &error))
+		result_fail(out, "store", error.detail);
+	record_run(store, harvest, options->refresh_seconds, out);
+	count_run(options, harvest, out);
+	log_result(out);
+}

@@ -1,0 +1,31 @@
+/*
+ * Guard: does a whole refresh look like the market, or like a broken feed? Pure: what it remembers
+ * between refreshes is one text per feed, which the store keeps.
+ *
+ * A refresh that is empty, half of the last good one or less, or has over a tenth of its rows moved
+ * tenfold is held back, until three in a row agree with one another (each passes these same checks
+ * against the one before). A single row that moved more than threefold keeps its last good price,
+ * with its old date, until the next refresh tells the new price again, within a tenth.
+ */
+#ifndef SERVER_INGEST_GUARD_H
+#define SERVER_INGEST_GUARD_H
+
+#include "server/ingest/provider.h"
+
+struct guard_verdict {
+	bool is_held; /* nothing of this refresh may be stored */
+	bool is_empty;
+	char reason[200];  /* why held, or that it was accepted after all; "" else */
+	int64_t jumped;	   /* rows that wait */
+	const char *state; /* to keep for the next refresh, in the feed's arena */
+};
+
+/*
+ * `last` is the last good set, `state` what the previous verdict said ("" at first; nonsense counts
+ * as ""). feed->offers, sorted by id, loses no row: rows that wait get their last good values. With
+ * `accept` an operator has looked: nothing is held. False only when memory is out.
+ */
+bool guard_check(const char *state, const struct offer *last, size_t last_count, bool accept,
+		 struct feed *feed, struct guard_verdict *out, struct error *error);
+
+#endif

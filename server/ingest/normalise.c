@@ -1,0 +1,244 @@
+/*
+ * Normalise: what a parser took from a feed, made fit for the table: canonical card names by exact
+ * rules, sane prices, totals of memory that agree with the card, one row a key. A row that does not
+ * pass is dropped and counted under its reason; a spelling that no rule knows is kept as it is and
+ * counted, since a card that vanishes silently is what users of peers complain about.
+ */
+#include "server/ingest/ingest.h"
+
+#include "core/accelerator.h"
+#include "core/catalogue.h"
+#include "core/country.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_BYTES_MAX 200
+#define FLOOR_MICROS_GPU_HOUR 10000.0 /* 0.01 USD: an auction's floor or a unit gone wrong */
+#define CEILING_USD_GPU_HOUR 50.0
+#define CEILING_USD_UNMAPPED                                                                       \
+	1000.0 /* of a whole machine: how many GPUs it has may be unknown too */
+
+/* Bytes of the UTF-8 character at `c`, 0 when it is none. Control characters are none here. */
+static size_t utf8_length(const unsigned char *c)
+{
+	static const uint32_t least[] = {0x20, 0x80, 0x800, 0x10000};
+	size_t more = *c < 0x80 ? 0 : *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : 1;
+	uint32_t point = more ? *c & (0x3fU >> more) : *c;
+
+	if ((*c >= 0x80 && *c < 0xc2) || *c > 0xf4)
+		return 0;
+	for (size_t i = 1; i <= more; i++) {
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (c[i] & 0x3fU);
+	}
+	if (point < least[more] || (point >= 0x7f && point < 0xa0) || point > 0x10ffff ||
+	    (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	return more + 1;
+}
+
+static bool is_text(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+
+	if (strnlen(text, TEXT_BYTES_MAX + 1) > TEXT_BYTES_MAX)
+		return false;
+	while (*c) {
+		size_t length = utf8_length(c);
+
+		if (!length)
+			return false;
+		c += length;
+	}
+	return true;
+}
+
+static bool has_good_texts(const struct offer *offer)
+{
+	return is_text(offer->region) && is_text(offer->zone) && is_text(offer->instance_type) &&
+	       is_text(offer->accelerator) && *offer->accelerator && is_text(offer->tier) &&
+	       is_text(offer->interconnect) && is_text(offer->country) &&
+	       is_text(offer->price_basis) && is_text(offer->original_currency) &&
+	       is_text(offer->original_amount);
+}
+
+/* The most that one GPU-hour of such a card may cost, host included, in dollars. */
+static double ceiling_usd(const struct accelerator *card)
+{
+	return fmin(fmax(card->memory_gb * 0.5, 10.0), CEILING_USD_GPU_HOUR);
+}
+
+static bool is_sane_price(const struct offer *offer, const struct accelerator *card)
+{
+	double gpus = (double)offer->count_milli / COUNT_MILLI_ONE;
+	double each = (double)offer->price_micros / gpus;
+
+	if (!card)
+		return (double)offer->price_micros <= CEILING_USD_UNMAPPED * 1e6;
+	return each >= FLOOR_MICROS_GPU_HOUR && each <= ceiling_usd(card) * 1e6;
+}
+
+static bool is_sane_memory(const struct offer *offer, const struct accelerator *card)
+{
+	double gpus = (double)offer->count_milli / COUNT_MILLI_ONE;
+
+	return accelerator_memory_agrees(card, offer->memory_gb / gpus);
+}
+
+static bool is_sane_number(double value)
+{
+	return isfinite(value) && value >= 0 && value < 1e9;
+}
+
+/* Where the feed did not tell the country but the region does. */
+static void fill_country(struct feed *feed, struct offer *offer)
+{
+	char code[COUNTRY_TEXT];
+
+	if (!*offer->country && country_of_region(offer->provider, offer->region, code))
+		offer->country = feed_text(feed, code);
+}
+
+/* True when the row stays. */
+static bool normalise_offer(const struct provider *provider, struct feed *feed, struct offer *offer)
+{
+	const struct accelerator *card;
+
+	offer->provider = provider->id;
+	offer->source = provider->source;
+	if (!has_good_texts(offer)) {
+		feed_reject(feed, REJECTED_TEXT, "%.60s: a text is empty, too long or not UTF-8",
+			    is_text(offer->instance_type) ? offer->instance_type : "?");
+		return false;
+	}
+	fill_country(feed, offer);
+	if (offer->count_milli <= 0 || offer->count_milli > 4096 * COUNT_MILLI_ONE ||
+	    offer->term_months < 0 || !is_sane_number(offer->memory_gb) ||
+	    !is_sane_number(offer->vcpus) || !is_sane_number(offer->ram_gib) ||
+	    !is_sane_number(offer->disk_gb)) {
+		feed_reject(feed, REJECTED_SCHEMA, "%.60s: a number is out of range",
+			    offer->instance_type);
+		return false;
+	}
+	if (offer->price_micros <= 0) {
+		feed_reject(feed, REJECTED_NO_PRICE, "%.60s in \"%.30s\": no price",
+			    offer->instance_type, offer->region);
+		return false;
+	}
+	card = accelerator_resolve(provider->id, offer->accelerator);
+	if (!card) /* one of several cards, which the memory may tell apart */
+		card = accelerator_resolve_memory(provider->id, offer->accelerator,
+						  offer->memory_gb * COUNT_MILLI_ONE /
+							  offer->count_milli);
+	if (!is_sane_price(offer, card)) {
+		feed_reject(feed, REJECTED_PRICE, "%.60s: %lld micro-dollars for %d/1000 GPUs",
+			    offer->instance_type, (long long)offer->price_micros,
+			    offer->count_milli);
+		return false;
+	}
+	offer->is_mapped = card != NULL;
+	if (!card)
+		return true;
+	if (offer->memory_gb > 0 && !is_sane_memory(offer, card)) {
+		feed_reject(feed, REJECTED_MEMORY, "%.60s: %g GB told for %d/1000 of %s",
+			    offer->instance_type, offer->memory_gb, offer->count_milli, card->name);
+		return false;
+	}
+	offer->accelerator = card->name;
+	offer->memory_gb = (double)offer->count_milli / COUNT_MILLI_ONE * card->memory_gb;
+	return true;
+}
+
+/* By id; of rows with one key the dearest first: nobody is promised less than is billed. */
+static int by_id(const void *left, const void *right)
+{
+	const struct offer *a = left, *b = right;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	if (a->price_micros != b->price_micros)
+		return a->price_micros > b->price_micros ? -1 : 1;
+	return (int)b->availability - (int)a->availability;
+}
+
+static void drop_duplicates(struct feed *feed)
+{
+	size_t kept = 0;
+
+	if (feed->count)
+		qsort(feed->offers, feed->count, sizeof(*feed->offers), by_id);
+	for (size_t i = 0; i < feed->count; i++) {
+		if (kept && feed->offers[kept - 1].id == feed->offers[i].id) {
+			feed_reject(feed, REJECTED_DUPLICATE, "%.60s in \"%.30s\": told twice",
+				    feed->offers[i].instance_type, feed->offers[i].region);
+			continue;
+		}
+		feed->offers[kept++] = feed->offers[i];
+	}
+	feed->count = kept;
+}
+
+static int by_spelling(const void *left, const void *right)
+{
+	const struct unmapped *a = left, *b = right;
+
+	return strcmp(a->spelling, b->spelling);
+}
+
+static bool list_unmapped(const struct provider *provider, struct feed *feed,
+			  struct normalise_report *out)
+{
+	struct unmapped *list =
+		arena_array(feed->arena, feed->count ? feed->count : 1, sizeof(*list));
+	size_t rows = 0, kept = 0;
+
+	if (!list)
+		return false;
+	for (size_t i = 0; i < feed->count; i++) {
+		if (feed->offers[i].is_mapped)
+			continue;
+		list[rows++] = (struct unmapped){
+			.provider = provider->id,
+			.spelling = feed->offers[i].accelerator,
+			.rows = 1,
+			.first_seen_us = feed->now_us,
+			.last_seen_us = feed->now_us,
+		};
+	}
+	out->unmapped = (int64_t)rows;
+	qsort(list, rows, sizeof(*list), by_spelling);
+	for (size_t i = 0; i < rows; i++) {
+		if (kept && strcmp(list[kept - 1].spelling, list[i].spelling) == 0)
+			list[kept - 1].rows++;
+		else
+			list[kept++] = list[i];
+	}
+	out->unmapped_list = list;
+	out->unmapped_count = kept;
+	return true;
+}
+
+bool normalise(const struct provider *provider, struct feed *feed, struct normalise_report *out,
+	       struct error *error)
+{
+	size_t kept = 0;
+
+	*out = (struct normalise_report){0};
+	for (size_t i = 0; i < feed->count; i++)
+		if (normalise_offer(provider, feed, &feed->offers[i])) {
+			feed->offers[kept] = feed->offers[i];
+			feed->offers[kept].id = offer_id(&feed->offers[kept]);
+			kept++;
+		}
+	feed->count = kept;
+	drop_duplicates(feed);
+	if (!list_unmapped(provider, feed, out))
+		return error_set(error, ERROR_FEED, "no memory to list unknown spellings");
+	out->accepted = (int64_t)feed->count;
+	for (int reason = 0; reason < REJECTIONS; reason++)
+		out->rejected += feed->rejected[reason];
+	return true;
+}

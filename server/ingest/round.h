@@ -1,0 +1,24 @@
+/* Round: what `ingest --once` and the scheduler share: which feeds run, with which settings.
+ * Private to server/ingest. */
+#ifndef SERVER_INGEST_ROUND_H
+#define SERVER_INGEST_ROUND_H
+
+#include "server/ingest/apply.h"
+#include "server/ingest/crew.h"
+
+/* Why a feed does not run, or NULL when it does. Names that no provider has are an error. */
+const char *round_skip_reason(const struct config *config, const struct ingest_options *options,
+			      const struct provider *provider);
+bool round_check_names(const struct config *config, const struct ingest_options *options,
+		       struct error *error);
+
+int64_t round_refresh_seconds(const struct config *config, const struct provider *provider);
+
+/* Starts the harvest of providers[index]. */
+bool round_start(struct crew *crew, size_t index, const struct config *config,
+		 const struct ingest_options *options, struct error *error);
+
+/* report.c: the table that `ingest --once` prints. */
+void report_print(FILE *stream, const struct result *results, size_t count);
+
+#endif
