@@ -1,4 +1,5 @@
-/* The two clocks of the program, in microseconds: wall time since 1970 UTC, and time that only grows. */
+/* The two clocks of the program, in microseconds: wall time since 1970 UTC, and time that only
+ * grows. */
 #ifndef SERVER_CLOCK_H
 #define SERVER_CLOCK_H
 
@@ -14,7 +15,8 @@ int64_t clock_monotonic_us(void);
 #define CLOCK_TEXT 32
 void clock_format(int64_t wall_us, char out[CLOCK_TEXT]);
 
-/* Parses what clock_format prints, an offset instead of Z, and a plain date. -1 when it is neither. */
+/* Parses what clock_format prints, an offset instead of Z, and a plain date. -1 when it is neither.
+ */
 int64_t clock_parse(const char *text);
 
 #endif

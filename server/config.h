@@ -1,10 +1,12 @@
 /*
  * Configuration: environment variables GPUPICK_*, each with a flag of the same name
  * (GPUPICK_OPS_LISTEN, --ops-listen), from one table that also prints the help and checks values. A
- * secret may come from a file named by NAME_FILE. A bad value stops the start with one line naming it.
+ * secret may come from a file named by NAME_FILE. A bad value stops the start with one line naming
+ * it.
  *
- * Per provider, derived from the providers table: GPUPICK_<PROVIDER>_URL overrides a feed's base URL
- * (and is the only way to a private address), GPUPICK_<PROVIDER>_KEY (or _KEY_FILE) is its credential.
+ * Per provider, derived from the providers table: GPUPICK_<PROVIDER>_URL overrides a feed's base
+ * URL (and is the only way to a private address), GPUPICK_<PROVIDER>_KEY (or _KEY_FILE) is its
+ * credential.
  */
 #ifndef SERVER_CONFIG_H
 #define SERVER_CONFIG_H
@@ -28,6 +30,9 @@
 	X(SECONDS, idle_timeout_seconds, "620", "idle keep-alive; longer than any gateway's")      \
 	X(SECONDS, head_timeout_seconds, "10", "a request's head must arrive within")              \
 	X(SECONDS, body_timeout_seconds, "30", "a request's body must arrive within")              \
+	X(SECONDS, send_timeout_seconds, "120", "an answer must be taken by its client within")    \
+	X(TEXT, access_log, "all", "access lines: all, errors or off")                             \
+	X(FLAG, reuse_port, "false", "SO_REUSEPORT: a new process may bind before the old ends")   \
 	X(SECONDS, drain_seconds, "0", "wait after readiness turns 503, before closing")           \
 	X(SECONDS, grace_seconds, "25", "most that running requests may take while stopping")      \
 	X(SECONDS, clock_seconds, "1", "how often a replica looks for a new version")              \
@@ -35,6 +40,7 @@
 	X(COUNT, fetch_attempts, "4", "tries of one request to a provider")                        \
 	X(SECONDS, fetch_timeout_seconds, "60", "whole time of one request to a provider")         \
 	X(TEXT, providers, "", "only these feeds, separated by commas; empty = all that can run")  \
+	X(TEXT, ecb_url, "", "another base URL for the ECB's exchange rates")                      \
 	X(FLAG, bundled, "true", "use the bundled prices where a provider has no live ones")
 
 #define CONFIG_TYPE_TEXT const char *
@@ -43,11 +49,24 @@
 #define CONFIG_TYPE_COUNT int64_t
 #define CONFIG_TYPE_FLAG bool
 
+enum config_setting {
+#define X(kind, member, fallback, help) CONFIG_##member,
+	CONFIG_TABLE(X)
+#undef X
+		CONFIG_SETTINGS
+};
+
+enum config_source { CONFIG_DEFAULT, CONFIG_ENVIRONMENT, CONFIG_FLAG };
+
+struct config_derived; /* what was set for single providers */
+
 struct config {
 #define X(kind, member, fallback, help) CONFIG_TYPE_##kind member;
 	CONFIG_TABLE(X)
 #undef X
 	struct arena *arena; /* owns the texts */
+	const struct config_derived *derived;
+	unsigned char source[CONFIG_SETTINGS]; /* enum config_source, by place in the table */
 };
 
 /*
@@ -57,10 +76,15 @@ struct config {
 bool config_load(struct config *config, struct arena *arena, int *argc, char **argv,
 		 struct error *error);
 
-/* A derived setting GPUPICK_<PROVIDER>_<suffix> ("URL", "KEY"), also through _FILE; NULL = not set. */
+/* A derived setting GPUPICK_<PROVIDER>_<suffix> ("URL", "KEY"), also through _FILE; NULL = not set.
+ */
 const char *config_provider(const struct config *config, const char *provider, const char *suffix);
 
 void config_help(FILE *stream);
+
+/* Calls `report` for each GPUPICK_ variable that nothing reads but that is spelled nearly like one.
+ */
+void config_misspelled(void (*report)(const char *name, const char *nearest));
 
 /* Every setting and where it came from, secrets masked, for `check-config` and the start's log. */
 void config_print(const struct config *config, FILE *stream);

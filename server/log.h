@@ -1,6 +1,6 @@
 /*
- * Log: one JSON object a line on standard error, written by one call so that lines never mix. Never a
- * secret. Fields come in pairs: log_event(LOG_INFO, "listening", "address", text, NULL).
+ * Log: one JSON object a line on standard error, written by one call so that lines never mix. Never
+ * a secret. Fields come in pairs: log_event(LOG_INFO, "listening", "address", text, NULL).
  */
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
@@ -20,7 +20,7 @@ bool log_enabled(enum log_level level);
 /* Pairs of (const char *name, const char *value), ended by NULL; values are JSON strings. */
 void log_event(enum log_level level, const char *message, ...) __attribute__((sentinel));
 
-/* One access line. Durations in microseconds. */
+/* One access line. Durations in microseconds. Gathered per thread until log_flush(). */
 struct log_access {
 	const char *request_id, *trace_id, *method, *route, *client;
 	unsigned status;
@@ -28,5 +28,8 @@ struct log_access {
 	uint64_t bytes;
 };
 void log_access(const struct log_access *access);
+
+/* Writes this thread's gathered access lines; call before the thread waits or ends. */
+void log_flush(void);
 
 #endif

@@ -39,7 +39,8 @@ struct metrics_snapshot {
 void metrics_set_snapshot(struct metrics *metrics, const struct metrics_snapshot *snapshot);
 
 struct metrics_ingest {
-	const char *result; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty", "held" */
+	const char *result; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty",
+			       "held" */
 	int64_t finished_us, duration_us, bytes;
 	int64_t rows_seen, rows_accepted, rows_rejected, rows_unmapped, changes;
 };

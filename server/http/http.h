@@ -1,7 +1,8 @@
 /*
- * HTTP: the listeners. Everything that knows libmicrohttpd is in this folder (http.c), shaped by the
- * traps of version 0.9.75: one external epoll daemon per thread on a shared listening socket, a guard
- * against smuggling in the first call, own deadlines for head and body, raw targets, drain on stop.
+ * HTTP: the listeners. Everything that knows libmicrohttpd is in this folder (http.c), shaped by
+ * the traps of version 0.9.75: one external epoll daemon per thread on a shared listening socket, a
+ * guard against smuggling in the first call, own deadlines for head and body, raw targets, drain on
+ * stop.
  */
 #ifndef SERVER_HTTP_HTTP_H
 #define SERVER_HTTP_HTTP_H
@@ -11,17 +12,25 @@
 #include "server/metrics.h"
 #include "server/snapshot.h"
 
+#define HTTP_ANSWER_LENGTHS 256
+
 /* What handlers reach through request->server. */
 struct server {
 	const struct config *config;
 	struct snapshot_slot *slot;
 	struct metrics *metrics;
 	_Atomic bool is_draining;
+
+	/* Lengths of recent answers by hash of target and ETag; see reply_not_modified(). */
+	_Atomic uint64_t answer_lengths[HTTP_ANSWER_LENGTHS];
 };
 
 struct http;
 
-/* Binds and starts the threads of one port. NULL and an error when the address cannot be had. */
+/*
+ * Binds and starts the threads of one port. NULL and an error when the address cannot be had.
+ * `server` must be zeroed but for its pointers, and outlive the result.
+ */
 struct http *http_start(struct server *server, enum route_port port, const char *address,
 			unsigned threads, struct error *error);
 

@@ -2,8 +2,8 @@
  * Request and reply: what a handler sees of HTTP. No library type appears here.
  *
  * A request owns an arena that lives until its answer is sent, and holds one snapshot for all that
- * time, so that an answer sees one consistent world. Request state lives here, never in thread-local
- * storage: a worker interleaves many connections.
+ * time, so that an answer sees one consistent world. Request state lives here, never in
+ * thread-local storage: a worker interleaves many connections.
  */
 #ifndef SERVER_HTTP_REQUEST_H
 #define SERVER_HTTP_REQUEST_H
@@ -36,7 +36,7 @@ struct request {
 
 	const char *method; /* GET for HEAD */
 	bool is_head;
-	const char *target;			    /* raw, as received */
+	const char *target;			       /* raw, as received */
 	const char *parameter[REQUEST_PARAMETERS_MAX]; /* decoded path parameters, in order */
 	struct query query[REQUEST_QUERIES_MAX];
 	int queries;
@@ -44,6 +44,7 @@ struct request {
 	size_t body_length;
 	char request_id[REQUEST_ID_TEXT];
 	const char *trace_id; /* 32 hex digits of traceparent, or "" */
+	const char *accepted; /* the one of route->produces that Accept asks for */
 	void *connection;     /* the HTTP library's; for request_header() only */
 };
 
@@ -70,8 +71,8 @@ struct reply {
 	const char *content_type; /* "application/json" unless set */
 	char *body;		  /* malloc'ed and given away; or NULL with static_body */
 	const char *static_body;  /* bytes that live as long as the process */
-	size_t length;
-	const char *etag;	   /* complete, with quotes; If-None-Match is handled by the HTTP layer */
+	size_t length;		  /* of the body, terminator not counted */
+	const char *etag; /* complete, with quotes; If-None-Match is handled by the HTTP layer */
 	const char *cache_control; /* else the route's */
 	struct {
 		const char *name, *value; /* static or in the request's arena */
@@ -81,7 +82,12 @@ struct reply {
 
 void reply_header(struct reply *reply, const char *name, const char *value);
 
-/* True when If-None-Match matches `etag`: a handler may then skip the body (status 304 is set). */
+/*
+ * True when If-None-Match matches `etag` and the length of the answer it stands for is remembered
+ * (a 304 must tell the length that the 200 had): status and length are set and the handler may skip
+ * the body. False is no loss: a full reply with its etag set becomes a 304 in the HTTP layer all
+ * the same.
+ */
 bool reply_not_modified(const struct request *request, struct reply *reply, const char *etag);
 
 /* True: `reply` is filled. False: `error` is, and becomes problem+json. */

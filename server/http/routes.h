@@ -1,6 +1,6 @@
 /*
- * Routes: the one table of what can be asked. It feeds dispatch, 404 and 405 with Allow, body limits,
- * cache headers, metrics labels, `gpupick routes` and one side of the OpenAPI check.
+ * Routes: the one table of what can be asked. It feeds dispatch, 404 and 405 with Allow, body
+ * limits, cache headers, metrics labels, `gpupick routes` and one side of the OpenAPI check.
  *
  * A pattern is matched on the raw target, segment by segment, before any decoding. "{}" takes one
  * segment; "{*}" takes all the rest, slashes included (model ids: %2F and a plain slash both work,
@@ -18,14 +18,33 @@ struct route {
 	const char *pattern;
 	const char *operation; /* OpenAPI operationId = metrics label = log field */
 	route_handler *handle;
-	size_t body_max;    /* 0: a body is refused */
-	const char *cache;  /* Cache-Control of a 200 */
+	size_t body_max;   /* 0: a body is refused */
+	const char *cache; /* Cache-Control of a 200 */
 	enum route_port port;
-	bool needs_snapshot; /* 503 with Retry-After until one is loaded */
+	bool needs_snapshot;  /* 503 with Retry-After until one is loaded */
+	const char *produces; /* media types of a 200, separated by spaces, the default first */
 };
 
 extern const struct route routes[];
 extern const size_t routes_count;
+
+/*
+ * What `path` (raw, without the query) asks on `port`: the route for `method`, with its parameters
+ * still raw; or NULL, and then `allowed` tells whether another method would do ("GET, HEAD,
+ * OPTIONS"; "" when the path is unknown).
+ */
+#define ROUTE_ALLOW_TEXT 64
+struct route_match {
+	const struct route *route;
+	struct {
+		const char *text;
+		size_t length;
+	} parameter[REQUEST_PARAMETERS_MAX];
+	int parameters;
+	char allowed[ROUTE_ALLOW_TEXT];
+};
+void routes_find(enum route_port port, const char *method, const char *path, size_t path_length,
+		 struct route_match *out);
 
 /* method <tab> pattern <tab> operation, a line each. */
 void routes_print(void);

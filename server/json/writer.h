@@ -27,7 +27,8 @@ struct writer {
 void writer_init(struct writer *writer, size_t limit_bytes);
 void writer_release(struct writer *writer);
 
-/* The buffer (terminated, length without the terminator), now the caller's to free(); NULL if failed. */
+/* The buffer (terminated, length without the terminator), now the caller's to free(); NULL if
+ * failed. */
 char *writer_take(struct writer *writer, size_t *length);
 
 void writer_begin_object(struct writer *writer);
@@ -36,7 +37,8 @@ void writer_begin_array(struct writer *writer);
 void writer_end_array(struct writer *writer);
 void writer_key(struct writer *writer, const char *name); /* name needs no escaping */
 
-void writer_string(struct writer *writer, const char *text); /* NULL prints null; bad UTF-8 is replaced */
+void writer_string(struct writer *writer,
+		   const char *text); /* NULL prints null; bad UTF-8 is replaced */
 void writer_string_n(struct writer *writer, const char *text, size_t length);
 void writer_bool(struct writer *writer, bool value);
 void writer_null(struct writer *writer);

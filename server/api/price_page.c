@@ -1,0 +1,194 @@
+/* Price page: see price_page.h. */
+#include "server/api/price_page.h"
+
+struct collection {
+	const struct price_filter *filter;
+	const struct catalogue *catalogue;
+	const struct cursor *after;
+	const struct offer **offers; /* a heap, the last in order on top */
+	size_t count, room;	     /* room: one more than the limit, which tells of a next page */
+	struct cursor top;	     /* sort keys of offers[0], once the heap is full */
+};
+
+static bool is_after(const struct price_filter *filter, const struct offer *a,
+		     const struct offer *b)
+{
+	int order = price_filter_compare(filter, filter->order_count, a, b);
+
+	return order ? order > 0 : a->id > b->id;
+}
+
+static bool goes_after(const struct collection *page, size_t a, size_t b)
+{
+	return is_after(page->filter, page->offers[a], page->offers[b]);
+}
+
+static void swap(struct collection *page, size_t a, size_t b)
+{
+	const struct offer *kept = page->offers[a];
+
+	page->offers[a] = page->offers[b];
+	page->offers[b] = kept;
+}
+
+static void sift_down(struct collection *page, size_t at, size_t count)
+{
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= count)
+			return;
+		if (child + 1 < count && goes_after(page, child + 1, child))
+			child++;
+		if (!goes_after(page, child, at))
+			return;
+		swap(page, at, child);
+		at = child;
+	}
+}
+
+static bool is_behind_cursor(const struct collection *page, const struct offer *offer)
+{
+	int order;
+
+	if (!page->after)
+		return true;
+	order = price_filter_compare_cursor(page->filter, page->filter->order_count, offer,
+					    page->after);
+	return order ? order > 0 : offer->id > page->after->id;
+}
+
+static void take(struct collection *page, const struct offer *offer)
+{
+	size_t at;
+
+	if (!is_behind_cursor(page, offer))
+		return;
+	if (page->count == page->room) {
+		if (!is_after(page->filter, page->offers[0], offer))
+			return;
+		page->offers[0] = offer;
+		sift_down(page, 0, page->count);
+	} else {
+		at = page->count++;
+		page->offers[at] = offer;
+		for (; at && goes_after(page, at, (at - 1) / 2); at = (at - 1) / 2)
+			swap(page, at, (at - 1) / 2);
+	}
+	if (page->count == page->room)
+		price_filter_position(page->filter, page->offers[0], &page->top);
+}
+
+static void sort_heap(struct collection *page)
+{
+	size_t end;
+
+	for (end = page->count; end > 1; end--) {
+		swap(page, 0, end - 1);
+		sift_down(page, 0, end - 1);
+	}
+}
+
+/* Where the n-th step through a list is in by_price and tags. */
+static uint32_t step(const struct collection *page, const struct offer_list *list, uint32_t n)
+{
+	return page->filter->walks_backwards ? list->first + list->count - 1 - n : list->first + n;
+}
+
+static const struct offer *offer_at(const struct collection *page, uint32_t at)
+{
+	return &page->catalogue->offers[page->catalogue->by_price[at]];
+}
+
+/* The first step that is not before the cursor. */
+static uint32_t enter(const struct collection *page, const struct offer_list *list)
+{
+	int keys = page->filter->walk_keys;
+	uint32_t low = 0, high = list->count;
+
+	while (page->after && keys && low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct offer *offer = offer_at(page, step(page, list, middle));
+
+		if (price_filter_compare_cursor(page->filter, keys, offer, page->after) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Judged by the tag alone: reading offers out of their order is what costs. */
+static bool may_be_on_page(const struct collection *page, const struct offer_tag *tag)
+{
+	const struct price_filter *filter = page->filter;
+
+	if (!price_filter_matches_tag(filter, tag))
+		return false;
+	if (filter->walk_keys)
+		return true;
+	if (page->after && price_filter_compare_tag(filter, page->catalogue, tag, page->after) < 0)
+		return false;
+	return page->count < page->room ||
+	       price_filter_compare_tag(filter, page->catalogue, tag, &page->top) <= 0;
+}
+
+static void walk(struct collection *page, const struct offer_list *list)
+{
+	int keys = page->filter->walk_keys;
+	uint32_t n, at;
+
+	for (n = enter(page, list); n < list->count; n++) {
+		const struct offer *offer;
+
+		at = step(page, list, n);
+		if (!may_be_on_page(page, &page->catalogue->tags[at]))
+			continue;
+		offer = offer_at(page, at);
+		/* What follows is no better by these keys. */
+		if (keys && page->count == page->room &&
+		    price_filter_compare_cursor(page->filter, keys, offer, &page->top) > 0)
+			return;
+		if (price_filter_matches(page->filter, offer))
+			take(page, offer);
+	}
+}
+
+/* How an offer without a shape is joined is not known. */
+static void walk_unlisted(struct collection *page)
+{
+	const struct catalogue *catalogue = page->catalogue;
+	unsigned links = page->filter->node_links;
+	uint32_t i;
+
+	if (links && !(links >> NODE_LINK_UNKNOWN & 1))
+		return;
+	for (i = 0; i < catalogue->unlisted_count; i++) {
+		const struct offer *offer = &catalogue->offers[catalogue->unlisted[i]];
+
+		if (price_filter_matches(page->filter, offer))
+			take(page, offer);
+	}
+}
+
+bool price_page_read(const struct price_filter *filter, const struct catalogue *catalogue,
+		     const struct cursor *after, size_t limit, struct arena *arena,
+		     struct price_page *out)
+{
+	struct collection page = {
+		.filter = filter, .catalogue = catalogue, .after = after, .room = limit + 1};
+	uint32_t i;
+
+	page.offers = arena_array(arena, page.room, sizeof(*page.offers));
+	if (!page.offers)
+		return false;
+	for (i = 0; i < catalogue->lists_count; i++)
+		if (price_filter_matches_list(filter, catalogue, &catalogue->lists[i]))
+			walk(&page, &catalogue->lists[i]);
+	walk_unlisted(&page);
+	sort_heap(&page);
+	out->offers = page.offers;
+	out->has_more = page.count == page.room;
+	out->count = out->has_more ? limit : page.count;
+	return true;
+}

@@ -1,0 +1,153 @@
+/* Render: memory, layout, speed and cost of one plan. */
+#include "server/api/render.h"
+
+static void memory_fields(struct writer *writer, const struct memory_estimate *memory)
+{
+#define X(term) render_whole(writer, #term "_bytes", memory->term##_bytes);
+	MEMORY_TERMS(X)
+#undef X
+	render_whole(writer, "allocated_bytes", memory->allocated_bytes);
+	render_whole(writer, "reserved_bytes", memory->reserved_bytes);
+	render_whole(writer, "total_bytes", memory->device_bytes);
+	render_whole(writer, "low_bytes", memory->low_bytes);
+	render_whole(writer, "high_bytes", memory->high_bytes);
+	render_whole(writer, "host_bytes", memory->host_bytes);
+}
+
+void render_memory(struct writer *writer, const struct memory_estimate *memory)
+{
+	writer_begin_object(writer);
+	memory_fields(writer, memory);
+	writer_end_object(writer);
+}
+
+void render_memory_on(struct writer *writer, const struct plan *plan)
+{
+	writer_begin_object(writer);
+	memory_fields(writer, &plan->memory);
+	render_whole(writer, "usable_bytes", plan->usable_bytes);
+	render_whole(writer, "headroom_bytes", plan->headroom_bytes);
+	writer_end_object(writer);
+}
+
+static void training_layout(struct writer *writer, const struct layout *layout)
+{
+	render_text(writer, "sharding", names_text(&sharding_names, (int)layout->sharding));
+	render_integer(writer, "micro_batch", layout->micro_batch);
+	render_integer(writer, "accumulation", layout->accumulation);
+	render_text(writer, "recompute", names_text(&recompute_names, (int)layout->recompute));
+	render_text(writer, "offload", names_text(&offload_names, (int)layout->offload));
+}
+
+static void serving_layout(struct writer *writer, const struct layout *layout,
+			   const struct plan *plan)
+{
+	render_text(writer, "kv_format", names_text(&format_names, (int)layout->kv_format));
+	render_integer(writer, "replicas", layout->replicas);
+	render_number(writer, "sequences_per_replica", layout->sequences, 3);
+	if (!plan)
+		return;
+	render_whole(writer, "kv_tokens_capacity", plan->kv_tokens_capacity);
+	render_number(writer, "max_concurrency", plan->max_concurrency, 1);
+}
+
+void render_layout(struct writer *writer, const struct workload *workload,
+		   const struct layout *layout, const struct plan *plan)
+{
+	writer_begin_object(writer);
+	render_integer(writer, "gpus", layout->gpus_per_node);
+	render_integer(writer, "nodes", layout->nodes);
+	render_integer(writer, "tensor_parallel", layout->tensor_parallel);
+	render_integer(writer, "pipeline_parallel", layout->pipeline_parallel);
+	render_integer(writer, "data_parallel", layout->data_parallel);
+	render_integer(writer, "context_parallel", layout->context_parallel);
+	render_integer(writer, "expert_parallel", layout->expert_parallel);
+	render_flag(writer, "sequence_parallel", layout->sequence_parallel);
+	writer_key(writer, "weight_format");
+	if (layout->weight_format == FORMAT_AUTO) /* full training: the precision decides */
+		writer_null(writer);
+	else
+		writer_string(writer, names_text(&format_names, (int)layout->weight_format));
+	if (workload->task == TASK_INFERENCE)
+		serving_layout(writer, layout, plan);
+	else
+		training_layout(writer, layout);
+	writer_end_object(writer);
+}
+
+static void render_phase(struct writer *writer, const char *key, const struct speed_phase *phase)
+{
+	writer_key(writer, key);
+	writer_begin_object(writer);
+	render_number(writer, "seconds", phase->seconds, 6);
+	render_number(writer, "compute_seconds", phase->compute_seconds, 6);
+	render_number(writer, "memory_seconds", phase->memory_seconds, 6);
+	render_number(writer, "communication_seconds", phase->communication_seconds, 6);
+	render_number(writer, "overhead_seconds", phase->overhead_seconds, 6);
+	render_text(writer, "bottleneck", names_text(&bottleneck_names, (int)phase->bottleneck));
+	writer_end_object(writer);
+}
+
+void render_speed(struct writer *writer, const struct workload *workload,
+		  const struct speed_estimate *speed)
+{
+	writer_begin_object(writer);
+	render_text(writer, "bottleneck", names_text(&bottleneck_names, (int)speed->bottleneck));
+	render_number(writer, "tokens_per_second", speed->tokens_per_second, 2);
+	if (workload->task == TASK_INFERENCE) {
+		render_number(writer, "input_tokens_per_second", speed->input_tokens_per_second, 2);
+		render_number(writer, "requests_per_second", speed->requests_per_second, 4);
+		render_number(writer, "ttft_seconds", speed->ttft_seconds, 6);
+		render_number(writer, "tpot_seconds", speed->tpot_seconds, 6);
+		render_phase(writer, "prefill", &speed->prefill);
+		render_phase(writer, "decode", &speed->decode);
+	} else {
+		render_number(writer, "utilisation", speed->mfu, 4);
+		render_whole(writer, "tokens_per_step", speed->tokens_per_step);
+		render_phase(writer, "step", &speed->step);
+	}
+	render_number(writer, "low_factor", speed->low_factor, 3);
+	render_number(writer, "high_factor", speed->high_factor, 3);
+	render_flag(writer, "link_is_assumed", speed->link_is_assumed);
+	writer_end_object(writer);
+}
+
+static void render_assumed(struct writer *writer, unsigned assumed)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} terms[] = {
+		{COST_ASSUMED_GRANULARITY, "billing_granularity"},
+		{COST_ASSUMED_MINIMUM, "minimum_charge"},
+		{COST_ASSUMED_VOLUME_PRICE, "volume_price"},
+		{COST_ASSUMED_EGRESS_PRICE, "egress_price"},
+		{COST_ASSUMED_INTERRUPTIONS, "interruptions"},
+		{COST_ASSUMED_SETUP, "setup_time"},
+	};
+	size_t i;
+
+	writer_begin_array(writer);
+	for (i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+		if (assumed & terms[i].bit)
+			writer_string(writer, terms[i].name);
+	writer_end_array(writer);
+}
+
+void render_cost(struct writer *writer, const struct cost *cost)
+{
+	writer_begin_object(writer);
+	render_text(writer, "basis", names_text(&cost_basis_names, (int)cost->basis));
+	render_micros(writer, "total_usd", cost->total_micros);
+	render_micros(writer, "compute_usd", cost->compute_micros);
+	render_micros(writer, "storage_usd", cost->storage_micros);
+	render_micros(writer, "egress_usd", cost->egress_micros);
+	render_micros(writer, "interruption_usd", cost->interruption_micros);
+	render_micros(writer, "usd_per_hour", cost->usd_per_hour_micros);
+	render_micros(writer, "usd_per_million_tokens", cost->per_million_tokens_micros);
+	render_known(writer, "billed_seconds", cost->billed_seconds, 0);
+	render_known(writer, "checkpoint_interval_seconds", cost->checkpoint_interval_seconds, 0);
+	writer_key(writer, "assumed");
+	render_assumed(writer, cost->assumed);
+	writer_end_object(writer);
+}

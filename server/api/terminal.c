@@ -1,0 +1,247 @@
+/* Terminal: see terminal.h. */
+#include "server/api/terminal.h"
+
+#include "server/api/render.h"
+#include "server/api/table.h"
+#include "server/clock.h"
+#include "server/snapshot.h"
+#include "server/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As over HTTP. */
+#define BODY_BYTES_MAX ((size_t)256 * 1024)
+#define ARENA_BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define VIEW_BYTES_MAX ((size_t)4 * 1024 * 1024 * 1024)
+
+struct job {
+	const struct config *config;
+	const char *path;
+	bool wants_json;
+	struct arena arena;
+	struct error error;
+	char *body;
+	size_t length;
+	struct catalogue *catalogue;
+};
+
+static bool read_operands(struct job *job, const char *verb, int argc, char **argv)
+{
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			job->wants_json = true;
+		else if (!job->path && (argv[i][0] != '-' || !argv[i][1]))
+			job->path = argv[i];
+		else
+			break;
+	}
+	if (i == argc && job->path)
+		return true;
+	if (i < argc)
+		fprintf(stderr, "gpupick %s: unexpected operand '%s'\n", verb, argv[i]);
+	fprintf(stderr,
+		"usage: gpupick %s FILE|- [--json]\n"
+		"FILE holds the body of POST /v1/%s, for example\n"
+		"{\"workload\": {\"task\": \"finetune\", \"method\": \"qlora\", "
+		"\"model\": \"meta-llama/Llama-3.1-70B\"}}\n",
+		verb, strcmp(verb, "size") == 0 ? "sizing" : "recommendations");
+	return false;
+}
+
+static bool read_body(struct job *job)
+{
+	bool is_stdin = strcmp(job->path, "-") == 0;
+	FILE *stream = is_stdin ? stdin : fopen(job->path, "rb");
+
+	if (!stream)
+		return error_set(&job->error, ERROR_MALFORMED, "%s: %s", job->path,
+				 strerror(errno));
+	job->body = malloc(BODY_BYTES_MAX + 1);
+	if (job->body)
+		job->length = fread(job->body, 1, BODY_BYTES_MAX + 1, stream);
+	if (ferror(stream))
+		error_set(&job->error, ERROR_MALFORMED, "%s: %s", job->path, strerror(errno));
+	else if (!job->body || job->length > BODY_BYTES_MAX)
+		error_set(&job->error, ERROR_TOO_LARGE, "%s is larger than %zu bytes", job->path,
+			  BODY_BYTES_MAX);
+	if (!is_stdin)
+		fclose(stream);
+	return !error_is_set(&job->error);
+}
+
+static int failed(const struct job *job, const char *verb)
+{
+	const struct error_item *item;
+
+	fprintf(stderr, "gpupick %s: %s\n", verb, job->error.detail);
+	for (item = job->error.first; item; item = item->next) {
+		fprintf(stderr, "  %s: %s", *item->pointer ? item->pointer : "(body)",
+			item->detail);
+		if (item->suggestion)
+			fprintf(stderr, " (did you mean %s?)", item->suggestion);
+		fputc('\n', stderr);
+	}
+	return TERMINAL_FAILED;
+}
+
+static struct catalogue *read_database(struct job *job)
+{
+	struct store *store = store_new(job->config->database_url, "gpupick recommend");
+	struct catalogue *catalogue = NULL;
+	struct store_view view;
+	struct arena arena;
+
+	arena_init(&arena, VIEW_BYTES_MAX);
+	if (!store) {
+		error_set(&job->error, ERROR_INTERNAL, "memory is out");
+	} else if (store_read_all(store, &arena, &view, &job->error)) {
+		catalogue = catalogue_build(
+			&(struct catalogue_input){.epoch = view.clock.epoch,
+						  .version = view.clock.version,
+						  .as_of_us = view.clock.as_of_us,
+						  .built_at_us = clock_wall_us(),
+						  .offers = view.offers,
+						  .offers_count = view.offers_count,
+						  .providers = view.providers,
+						  .providers_count = view.providers_count,
+						  .unmapped = view.unmapped,
+						  .unmapped_count = view.unmapped_count},
+			&job->error);
+	}
+	store_free(store);
+	arena_release(&arena);
+	return catalogue;
+}
+
+/* The file tells what was stale when it was written; nobody else reads this catalogue yet. */
+static void refresh_staleness(struct catalogue *catalogue)
+{
+	struct provider_status *statuses =
+		(struct provider_status *)(uintptr_t)catalogue->providers;
+	int64_t now_us = clock_wall_us();
+	uint32_t i;
+
+	for (i = 0; i < catalogue->providers_count; i++)
+		statuses[i].is_stale = store_is_stale(&statuses[i], now_us);
+}
+
+/* The database when there is one, since it is newest; else what a replica left on disk. */
+static bool find_catalogue(struct job *job)
+{
+	char *path = NULL;
+
+	if (*job->config->database_url) {
+		job->catalogue = read_database(job);
+		if (job->catalogue)
+			return true;
+		fprintf(stderr,
+			"gpupick recommend: the database does not answer (%s): trying the "
+			"snapshot file\n",
+			job->error.detail);
+		error_init(&job->error, &job->arena);
+	}
+	if (asprintf(&path, "%s/snapshot", job->config->data) < 0)
+		return error_set(&job->error, ERROR_INTERNAL, "memory is out");
+	job->catalogue = snapshot_load(path, &job->error);
+	if (!job->catalogue)
+		error_set(&job->error, ERROR_UNAVAILABLE,
+			  "no prices: set GPUPICK_DATABASE_URL, or GPUPICK_DATA to a folder where "
+			  "`gpupick serve` has left its snapshot (tried %.80s)",
+			  path);
+	else
+		refresh_staleness(job->catalogue);
+	free(path);
+	return job->catalogue != NULL;
+}
+
+static bool print_json(struct job *job, struct writer *writer)
+{
+	size_t length;
+	char *text = writer_take(writer, &length);
+
+	if (!text)
+		return error_set(&job->error, ERROR_INTERNAL, "the answer is too large");
+	fwrite(text, 1, length, stdout);
+	fputc('\n', stdout);
+	free(text);
+	return true;
+}
+
+static bool size(struct job *job)
+{
+	const struct request_input *input =
+		request_input_sizing(job->body, job->length, NULL, &job->arena, &job->error);
+	struct error no_warnings = {.arena = NULL};
+	struct sizing sizing;
+	struct writer writer;
+
+	if (!input || !sizing_compute(&input->request.workload, &job->arena, &sizing, &job->error))
+		return false;
+	if (!job->wants_json) {
+		table_sizing(stdout, input, &sizing);
+		return true;
+	}
+	writer_init(&writer, ANSWER_BYTES_MAX);
+	render_sizing(&writer, input, &sizing, &no_warnings);
+	return print_json(job, &writer);
+}
+
+static bool recommend_with(struct job *job)
+{
+	const struct request_input *input;
+	struct error no_warnings = {.arena = NULL};
+	struct recommend_answer answer;
+	int64_t now_us = clock_wall_us();
+	struct writer writer;
+
+	if (!find_catalogue(job))
+		return false;
+	input = request_input_recommend(job->body, job->length, NULL, job->catalogue, &job->arena,
+					&job->error);
+	if (!input ||
+	    !recommend(&input->request, job->catalogue, now_us, &job->arena, &answer, &job->error))
+		return false;
+	if (!job->wants_json) {
+		table_recommendations(stdout, input, &answer, job->catalogue, now_us);
+		return true;
+	}
+	writer_init(&writer, ANSWER_BYTES_MAX);
+	render_recommendations(&writer, input, &answer, job->catalogue, &no_warnings, now_us);
+	return print_json(job, &writer);
+}
+
+static int run(const struct config *config, const char *verb, int argc, char **argv,
+	       bool (*answer)(struct job *))
+{
+	struct job job = {.config = config};
+	int status = TERMINAL_OK;
+
+	arena_init(&job.arena, ARENA_BYTES_MAX);
+	error_init(&job.error, &job.arena);
+	if (!read_operands(&job, verb, argc, argv))
+		status = TERMINAL_USAGE;
+	else if (!read_body(&job) || !answer(&job))
+		status = failed(&job, verb);
+	free(job.body);
+	catalogue_free(job.catalogue);
+	arena_release(&job.arena);
+	/* A full disk or a closed pipe must not look like success. */
+	if (status == TERMINAL_OK && (fflush(stdout) != 0 || ferror(stdout)))
+		status = TERMINAL_FAILED;
+	return status;
+}
+
+int terminal_size(const struct config *config, int argc, char **argv)
+{
+	return run(config, "size", argc, argv, size);
+}
+
+int terminal_recommend(const struct config *config, int argc, char **argv)
+{
+	return run(config, "recommend", argc, argv, recommend_with);
+}

@@ -1,0 +1,106 @@
+/* The configuration as text: help, the list of settings, misspelled variables. */
+#include "core/names.h"
+#include "server/config_parts.h"
+#include "server/ingest/provider.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void config_help(FILE *stream)
+{
+	fputs("Every setting is an environment variable and a flag of the same name:\n"
+	      "GPUPICK_OPS_LISTEN=127.0.0.1:9091 or --ops-listen 127.0.0.1:9091. Flags win.\n"
+	      "A secret may come from a file: "
+	      "GPUPICK_DATABASE_URL_FILE=/run/secrets/database_url.\n\n",
+	      stream);
+	for (int i = 0; i < CONFIG_SETTINGS; i++) {
+		char name[CONFIG_NAME_TEXT];
+
+		config_variable(name, config_items[i].name, "");
+		fprintf(stream, "%-32s %s%s%s%s\n", name, config_items[i].help,
+			*config_items[i].fallback ? " (default " : "", config_items[i].fallback,
+			*config_items[i].fallback ? ")" : "");
+	}
+	fputs("\nPer provider: another base URL (the only way to a private address), and its "
+	      "key.\n",
+	      stream);
+	for (size_t i = 0; i < providers_count; i++) {
+		char url[CONFIG_NAME_TEXT], key[CONFIG_NAME_TEXT];
+
+		config_variable(url, providers[i]->id, "URL");
+		config_variable(key, providers[i]->id, "KEY");
+		fprintf(stream, "%-32s %s\n", url,
+			providers[i]->key_variable ? key : "(no key needed)");
+	}
+}
+
+static void print_value(const struct config *config, int setting, FILE *stream)
+{
+	const void *at = (const char *)config + config_items[setting].offset;
+
+	switch (config_items[setting].kind) {
+	case CONFIG_KIND_TEXT:
+		fputs(*(const char *const *)at, stream);
+		break;
+	case CONFIG_KIND_SECRET:
+		fputs(**(const char *const *)at ? "***" : "", stream);
+		break;
+	case CONFIG_KIND_SECONDS:
+		fprintf(stream, "%g", *(const double *)at);
+		break;
+	case CONFIG_KIND_COUNT:
+		fprintf(stream, "%" PRId64, *(const int64_t *)at);
+		break;
+	case CONFIG_KIND_FLAG:
+		fputs(*(const bool *)at ? "true" : "false", stream);
+		break;
+	}
+}
+
+void config_print(const struct config *config, FILE *stream)
+{
+	static const char *const sources[] = {"default", "environment", "flag"};
+
+	for (int i = 0; i < CONFIG_SETTINGS; i++) {
+		char name[CONFIG_NAME_TEXT];
+
+		config_variable(name, config_items[i].name, "");
+		fprintf(stream, "%s=", name);
+		print_value(config, i, stream);
+		fprintf(stream, "\t# %s\n", sources[config->source[i]]);
+	}
+	for (const struct config_derived *at = config->derived; at; at = at->next)
+		fprintf(stream, "%s=%s\t# %s\n", at->name, at->is_secret ? "***" : at->value,
+			sources[at->source]);
+}
+
+void config_misspelled(void (*report)(const char *name, const char *nearest))
+{
+	char known[CONFIG_SETTINGS][CONFIG_NAME_TEXT];
+	const char *texts[CONFIG_SETTINGS];
+	struct names names = {texts, CONFIG_SETTINGS};
+
+	/* Compared without the prefix, which would make all of them look alike. */
+	for (int i = 0; i < CONFIG_SETTINGS; i++) {
+		config_variable(known[i], config_items[i].name, "");
+		texts[i] = known[i] + strlen(CONFIG_PREFIX);
+	}
+	for (char **at = environ; *at; at++) {
+		char argument[CONFIG_NAME_TEXT + 8], name[CONFIG_NAME_TEXT];
+		size_t length = strcspn(*at, "=");
+		struct config_flag flag;
+		const char *nearest;
+
+		if (strncmp(*at, CONFIG_PREFIX, strlen(CONFIG_PREFIX)) != 0 ||
+		    length >= sizeof(name))
+			continue;
+		memcpy(name, *at, length);
+		name[length] = '\0';
+		nearest = names_nearest(&names, name + strlen(CONFIG_PREFIX));
+		snprintf(argument, sizeof(argument), "--%s", name + strlen(CONFIG_PREFIX));
+		if (nearest && !config_match_flag(&flag, argument))
+			report(name, nearest - strlen(CONFIG_PREFIX));
+	}
+}

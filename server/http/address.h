@@ -1,0 +1,43 @@
+/*
+ * Address: where a port listens, as text ("127.0.0.1:8080", "[::1]:8080",
+ * "unix:/run/gpupick.sock"), and the listening socket made from it or inherited from systemd.
+ */
+#ifndef SERVER_HTTP_ADDRESS_H
+#define SERVER_HTTP_ADDRESS_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#define ADDRESS_TEXT 128
+
+bool address_is_valid(const char *text);
+
+/* A blocking client socket to who listens there, or -1. */
+int address_connect(const char *text);
+
+struct listener {
+	int fd;
+	bool is_inherited; /* from a service manager: never shut down, the next process takes it
+			      over */
+	char text[ADDRESS_TEXT]; /* really bound, in the form of the configuration */
+	char unix_path[108];	 /* to remove at the end, or "" */
+};
+
+/*
+ * Binds and listens. A socket that systemd passed under FileDescriptorName=`name` (or, without
+ * names, as number `index`) is taken instead.
+ */
+bool listener_open(struct listener *listener, const char *address, const char *name, int index,
+		   bool reuse_port, struct error *error);
+
+/* Refuses newcomers at once, unless the socket is inherited: what still waits in the kernel's queue
+ * would hang otherwise. The descriptor stays, since other threads may be about to use it. */
+void listener_refuse(struct listener *listener);
+void listener_close(struct listener *listener);
+
+/* "192.0.2.7" or "unix" of a peer. */
+void address_peer(const struct sockaddr *address, char out[ADDRESS_TEXT]);
+
+#endif

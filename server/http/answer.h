@@ -1,0 +1,30 @@
+/* Answer: what an exchange is told: handler or problem, headers, 304, access line. Inside
+ * server/http only. */
+#ifndef SERVER_HTTP_ANSWER_H
+#define SERVER_HTTP_ANSWER_H
+
+#include "server/http/exchange.h"
+#include "server/http/fields.h"
+#include "server/http/framing.h"
+
+struct exchange {
+	struct request request;
+	struct connection *connection;
+	struct error error; /* why it is refused, when is_refused */
+	struct framing framing;
+	int64_t started_us;
+	const char *raw_target; /* the library's, before it decodes in place */
+	size_t raw_length;
+	char *body;
+	size_t body_capacity;
+	uint64_t received; /* body bytes, kept or not */
+	char allowed[ROUTE_ALLOW_TEXT];
+	char accepted[MEDIA_TYPE_TEXT];
+	char trace_id[33];
+	bool has_begun, is_refused, is_answered;
+};
+
+/* Makes the answer and queues it; afterwards the request's memory is gone. */
+enum MHD_Result answer_send(struct exchange *exchange, struct MHD_Connection *connection);
+
+#endif

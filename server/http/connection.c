@@ -1,0 +1,219 @@
+/* Connections: see connection.h. */
+#include "server/http/connection.h"
+
+#include "server/clock.h"
+
+#include <linux/tcp.h> /* tcpi_bytes_received, which <netinet/tcp.h> lacks */
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#define CLOSING_IDLE_US (US_PER_SECOND / 2)
+
+static void unlink_connection(struct connection *connection)
+{
+	if (connection->phase == PHASES)
+		return;
+	if (connection->previous)
+		connection->previous->next = connection->next;
+	else
+		connection->worker->phases[connection->phase].oldest = connection->next;
+	if (connection->next)
+		connection->next->previous = connection->previous;
+	else
+		connection->worker->phases[connection->phase].newest = connection->previous;
+	connection->previous = connection->next = NULL;
+	connection->phase = PHASES;
+}
+
+void connection_enter(struct connection *connection, enum phase phase)
+{
+	struct worker *worker = connection->worker;
+
+	if (connection->was_cut)
+		return;
+	unlink_connection(connection);
+	connection->phase = phase;
+	connection->since_us = worker->now_us;
+	connection->previous = worker->phases[phase].newest;
+	if (connection->previous)
+		connection->previous->next = connection;
+	else
+		worker->phases[phase].oldest = connection;
+	worker->phases[phase].newest = connection;
+}
+
+/*
+ * When a peer's last bytes and its farewell arrive together, 0.9.75 reads the bytes, takes the
+ * short read for "no more now", and never looks again: the connection would stay until its
+ * deadline. So the worker watches for the farewell itself.
+ */
+static void watch_peer(struct connection *connection)
+{
+	struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = connection};
+
+	epoll_ctl(connection->worker->epoll, EPOLL_CTL_ADD, connection->fd, &event);
+}
+
+void connection_left(struct connection *connection)
+{
+	struct worker *worker = connection->worker;
+
+	if (connection->has_left)
+		return;
+	connection->has_left = true;
+	connection->next_left = worker->left;
+	if (worker->left)
+		worker->left->previous_left = connection;
+	worker->left = connection;
+}
+
+static void unlink_left(struct connection *connection)
+{
+	if (!connection->has_left)
+		return;
+	if (connection->previous_left)
+		connection->previous_left->next_left = connection->next_left;
+	else
+		connection->worker->left = connection->next_left;
+	if (connection->next_left)
+		connection->next_left->previous_left = connection->previous_left;
+}
+
+void connection_cut(struct connection *connection)
+{
+	unlink_connection(connection);
+	connection->was_cut = true;
+	shutdown(connection->fd, SHUT_RDWR);
+}
+
+static bool has_sent_anything(const struct connection *connection)
+{
+	struct tcp_info info = {0};
+	socklen_t length = sizeof(info);
+
+	return getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ||
+	       info.tcpi_bytes_received > 0;
+}
+
+/* Sent past the library, which has nothing to say on this connection while it waits for input. */
+static void send_timeout(const struct connection *connection)
+{
+	static const char body[] =
+		"{\"type\":\"/problems/request-timeout\",\"title\":\"The request did not arrive in "
+		"time\",\"status\":408,\"code\":\"request_timeout\"}\n";
+	char text[512];
+	int length = snprintf(text, sizeof(text),
+			      "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
+			      "Content-Type: application/problem+json\r\n"
+			      "Content-Length: %zu\r\n\r\n%s",
+			      sizeof(body) - 1, body);
+
+	send(connection->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void expire(struct worker *worker, struct connection *connection)
+{
+	struct metrics *metrics = worker->http->server->metrics;
+
+	if (connection->phase == PHASE_HEAD)
+		metrics_rejected(metrics, METRICS_REJECTED_HEAD_TIMEOUT);
+	else if (connection->phase == PHASE_BODY)
+		metrics_rejected(metrics, METRICS_REJECTED_BODY_TIMEOUT);
+	if ((connection->phase == PHASE_HEAD || connection->phase == PHASE_BODY) &&
+	    has_sent_anything(connection))
+		send_timeout(connection);
+	connection_cut(connection);
+}
+
+void connections_expire(struct worker *worker)
+{
+	for (int phase = 0; phase < PHASES; phase++) {
+		int64_t before_us = worker->now_us - worker->http->allowance_us[phase];
+		struct connection *oldest;
+
+		while ((oldest = worker->phases[phase].oldest) && oldest->since_us <= before_us)
+			expire(worker, oldest);
+	}
+}
+
+void connections_close_quiet(struct worker *worker)
+{
+	static const enum phase quiet[] = {PHASE_IDLE, PHASE_HEAD};
+
+	for (size_t i = 0; i < sizeof(quiet) / sizeof(*quiet); i++) {
+		struct connection *at = worker->phases[quiet[i]].oldest, *next;
+
+		for (; at; at = next) {
+			next = at->next;
+			if (!at->exchange && at->since_us <= worker->now_us - CLOSING_IDLE_US)
+				connection_cut(at);
+		}
+	}
+}
+
+/* The library must have read all there was: requests may have come before the farewell. */
+void connections_cut_left(struct worker *worker)
+{
+	MHD_UNSIGNED_LONG_LONG library_ms;
+
+	if (!worker->left ||
+	    (MHD_get_timeout(worker->daemon, &library_ms) == MHD_YES && library_ms == 0))
+		return;
+	for (struct connection *at = worker->left; at; at = at->next_left) {
+		if (at->phase != PHASE_ANSWER && !at->was_cut)
+			connection_cut(at);
+	}
+}
+
+static void connection_new(struct worker *worker, struct MHD_Connection *handle, void **state)
+{
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *address =
+		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct connection *connection = calloc(1, sizeof(*connection));
+	char client[ADDRESS_TEXT];
+
+	*state = connection;
+	worker->is_added = true;
+	if (!connection) {
+		shutdown(fd->connect_fd, SHUT_RDWR);
+		return;
+	}
+	connection->worker = worker;
+	connection->fd = fd->connect_fd;
+	connection->phase = PHASES;
+	connection->is_surplus = worker->is_surplus_next;
+	address_peer(address ? address->client_addr : NULL, client);
+	snprintf(connection->client, sizeof(connection->client), "%.47s", client);
+	connection_enter(connection, PHASE_HEAD);
+	watch_peer(connection);
+}
+
+static void connection_free(struct connection *connection)
+{
+	epoll_ctl(connection->worker->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
+	unlink_left(connection);
+	unlink_connection(connection);
+	free(connection);
+}
+
+void connection_notify(void *cls, struct MHD_Connection *handle, void **state,
+		       enum MHD_ConnectionNotificationCode code)
+{
+	struct worker *worker = cls;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		connection_new(worker, handle, state);
+		metrics_connections(worker->http->server->metrics, 1);
+		return;
+	}
+	if (*state)
+		connection_free(*state);
+	*state = NULL;
+	metrics_connections(worker->http->server->metrics, -1);
+	atomic_fetch_sub(&worker->connections, 1);
+}
