@@ -3,7 +3,8 @@
 # mathematics. usage: core_purity.sh ARCHIVE
 set -u
 archive=$1
-allowed='^(malloc|calloc|realloc|free|mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|str(len|nlen|cmp|ncmp|chr|rchr|str|casecmp|ncasecmp|spn|cspn|pbrk|tod|tol|toul|toll|toull)|__isoc23_strto[a-z]+|__v?snprintf_chk|v?snprintf|qsort|bsearch|abort|__assert_fail|__stack_chk_fail|__ctype_(b|tolower|toupper)_loc|tolower|toupper|abs|labs|_GLOBAL_OFFSET_TABLE_|(ceil|floor|fabs|fmax|fmin|fmod|round|lround|llround|trunc|rint|lrint|sqrt|cbrt|exp|exp2|expm1|log|log2|log10|log1p|pow|hypot|erf|erfc|nan|isnan|isinf|ldexp|frexp|scalbn|tanh)f?)$'
+# (clang turns memcmp() == 0 into bcmp().)
+allowed='^(malloc|calloc|realloc|free|bcmp|mem(cpy|move|set|cmp|chr)|__mem(cpy|move|set)_chk|str(len|nlen|cmp|ncmp|chr|rchr|str|casecmp|ncasecmp|spn|cspn|pbrk|tod|tol|toul|toll|toull)|__isoc23_strto[a-z]+|__v?snprintf_chk|v?snprintf|qsort|bsearch|abort|__assert_fail|__stack_chk_fail|__ctype_(b|tolower|toupper)_loc|tolower|toupper|abs|labs|_GLOBAL_OFFSET_TABLE_|(ceil|floor|fabs|fmax|fmin|fmod|round|lround|llround|trunc|rint|lrint|sqrt|cbrt|exp|exp2|expm1|log|log2|log10|log1p|pow|hypot|erf|erfc|nan|isnan|isinf|ldexp|frexp|scalbn|tanh)f?)$'
 # Sanitizers and coverage add imports of their own.
 instrumented='^(__(asan|ubsan|tsan|sanitizer|gcov|llvm|sancov)_|_GLOBAL__|__gcov)'
 defined=$(nm --defined-only "$archive" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u)

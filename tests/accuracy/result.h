@@ -1,0 +1,66 @@
+/* What became of each row, and the figures over rows of one kind. */
+#ifndef TESTS_ACCURACY_RESULT_H
+#define TESTS_ACCURACY_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum result_table { RESULT_MEMORY, RESULT_THROUGHPUT, RESULT_FIT, RESULT_TABLES };
+
+struct result {
+	enum result_table table;
+	char kind[32], id[24], source[200];
+	char model[64], card[48];
+	char configuration[256]; /* rows that differ in nothing but card share it */
+	char setting[200];	 /* configuration and card: repeats of it show the noise */
+	bool is_used;
+	const char *reason;	    /* why not used */
+	double predicted, measured; /* same unit; for fit: 1 fits, 0 does not */
+	double error_percent;	    /* signed */
+	char terms[256];
+};
+
+struct results {
+	struct result *items;
+	size_t count, room;
+};
+
+struct result *results_add(struct results *results);
+void results_free(struct results *results);
+
+/* Fills error_percent from predicted and measured. */
+void result_score(struct result *result);
+
+struct figures {
+	const char *kind;
+	enum result_table table;
+	size_t rows, used, excluded;
+	double median, p90, bias, under10; /* per cent; NAN when nothing is used */
+	double macro_median, macro_p90;	   /* each source counts once */
+	double held_median, held_p90; /* after removing, source by source, the bias of the others */
+	double noise_median, noise_p90;
+	size_t noise_rows;
+	double tau;
+	size_t pairs;
+	double false_fit, false_oom; /* fit table: shares of the rows of each outcome */
+	double low, high;	     /* measured over predicted: 10th and 90th percentile */
+};
+
+/* Kinds in the order in which they appear. */
+size_t figures_compute(const struct results *results, struct figures *out, size_t max);
+
+void report_text(FILE *file, const struct results *results, const struct figures *figures,
+		 size_t count);
+void report_rows(FILE *file, const struct results *results);
+void report_json(FILE *file, const struct results *results, const struct figures *figures,
+		 size_t count);
+
+/* core/data/accuracy.inc; a Markdown table for people. */
+void report_record(FILE *file, const struct figures *figures, size_t count);
+void report_markdown(FILE *file, const struct figures *figures, size_t count);
+
+/* Figures that are worse than the recorded ones, one a line; their number. */
+size_t report_check(FILE *file, const struct figures *figures, size_t count);
+
+#endif

@@ -1,0 +1,22 @@
+/* Rows of throughput.csv: training and serving of language models. */
+#ifndef TESTS_ACCURACY_SPEED_ROWS_H
+#define TESTS_ACCURACY_SPEED_ROWS_H
+
+#include "tests/accuracy/request.h"
+#include "tests/accuracy/result.h"
+#include "tests/accuracy/table.h"
+
+void speed_rows_run(const struct table *table, struct results *results);
+
+/*
+ * Each fills predicted and measured (higher is faster: tokens or requests a second) or returns the
+ * reason why the row cannot be used. The request has its architecture and cards.
+ */
+const char *speed_train_row(const struct row *row, struct request *request, struct result *result);
+const char *speed_serve_row(const struct row *row, struct request *request, struct result *result);
+
+/* Links of the row's machines, from its interconnect column and the card. */
+void speed_row_fabric(const struct row *row, const struct accelerator *card,
+		      const struct layout *layout, struct fabric *out);
+
+#endif

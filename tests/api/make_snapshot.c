@@ -1,0 +1,135 @@
+/*
+ * make_snapshot FILE [VERSION]: the bundled prices as a snapshot file, for tests that need a
+ * catalogue and no database. Beside them, one offer of each kind that real feeds also have: an
+ * unmapped card, a price that is not known, a slice of a card, a reserved term, text that a
+ * spreadsheet would run.
+ */
+#include "server/clock.h"
+#include "server/ingest/bundled.h"
+#include "server/snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OFFERS_MAX 4096
+#define NOW_US INT64_C(1785500000000000)
+
+static struct offer offers[OFFERS_MAX];
+static struct provider_status statuses[64];
+static size_t offers_count, statuses_count;
+
+static void add(struct offer offer)
+{
+	offer.first_seen_us = offer.last_seen_us = offer.observed_at_us;
+	offer.id = offer_id(&offer);
+	if (offers_count < OFFERS_MAX)
+		offers[offers_count++] = offer;
+}
+
+static struct offer plain(const char *type, const char *accelerator, int32_t count_milli,
+			  int64_t micros)
+{
+	return (struct offer){.provider = "runpod",
+			      .region = "US-TX-3",
+			      .zone = "",
+			      .instance_type = type,
+			      .accelerator = accelerator,
+			      .count_milli = count_milli,
+			      .tier = "secure",
+			      .is_mapped = true,
+			      .interconnect = "",
+			      .country = "US",
+			      .price_micros = micros,
+			      .price_basis = "instance",
+			      .original_currency = "USD",
+			      .original_amount = "",
+			      .availability = AVAILABILITY_YES,
+			      .quantity = 3,
+			      .source = "runpod-graphql",
+			      .observed_at_us = NOW_US - 90 * US_PER_SECOND};
+}
+
+static void add_special(void)
+{
+	struct offer offer = plain("unmapped", "H900 Ultra", 1000, 1230000);
+
+	offer.is_mapped = false;
+	add(offer);
+	offer = plain("unpriced", "H100 PCIe 80GB", 1000, PRICE_UNKNOWN);
+	offer.availability = AVAILABILITY_UNKNOWN;
+	offer.quantity = -1;
+	add(offer);
+	add(plain("slice", "A10 24GB", 500, 310000));
+	offer = plain("spot", "H100 SXM5 80GB", 8000, 12345678);
+	offer.price_kind = PRICE_SPOT;
+	add(offer);
+	offer = plain("reserved", "H100 SXM5 80GB", 8000, 15000001);
+	offer.price_kind = PRICE_RESERVED;
+	offer.term_months = 12;
+	add(offer);
+	add(plain("=cmd|' /C calc'!A0", "L4 24GB", 1000, 430000));
+}
+
+static bool add_bundled(struct arena *arena, struct error *error)
+{
+	struct bundled_provider *provider;
+	size_t length, i;
+	const char *csv = bundled_csv(&length);
+
+	if (!bundled_read(csv, length, arena, &provider, error))
+		return false;
+	for (; provider; provider = provider->next) {
+		for (i = 0; i < provider->feed.count; i++)
+			add(provider->feed.offers[i]);
+		if (statuses_count < 64)
+			statuses[statuses_count++] = (struct provider_status){
+				.provider = provider->id,
+				.source = "bundled",
+				.outcome = "ok",
+				.detail = "",
+				.last_attempt_us = NOW_US - 3600 * US_PER_SECOND,
+				.last_success_us = NOW_US - 3600 * US_PER_SECOND,
+				.refresh_seconds = 3600,
+				.rows_seen = provider->feed.rows_seen,
+				.rows_accepted = provider->report.accepted,
+				.is_stale = strcmp(provider->id, "aws") == 0};
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct unmapped unmapped = {"runpod", "H900 Ultra", 1, NOW_US, NOW_US};
+	struct catalogue *catalogue = NULL;
+	struct arena arena;
+	struct error error;
+
+	if (argc < 2)
+		return 2;
+	arena_init(&arena, (size_t)256 << 20);
+	error_init(&error, &arena);
+	if (add_bundled(&arena, &error)) {
+		add_special();
+		catalogue = catalogue_build(
+			&(struct catalogue_input){.epoch = "5f0c0f6a-93a1-4c0e-8d0e-7b1c2d3e4f50",
+						  .version = argc > 2 ? atoll(argv[2]) : 7,
+						  .as_of_us = NOW_US,
+						  .built_at_us = NOW_US,
+						  .offers = offers,
+						  .offers_count = offers_count,
+						  .providers = statuses,
+						  .providers_count = statuses_count,
+						  .unmapped = &unmapped,
+						  .unmapped_count = 1},
+			&error);
+	}
+	if (!catalogue || !snapshot_save(catalogue, argv[1], &error)) {
+		fprintf(stderr, "make_snapshot: %s\n", error.detail);
+		return 1;
+	}
+	printf("%zu offers\n", offers_count);
+	catalogue_free(catalogue);
+	arena_release(&arena);
+	return 0;
+}

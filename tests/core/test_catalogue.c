@@ -1,0 +1,272 @@
+#include "core/catalogue.h"
+
+#include "tests/core/market.h"
+#include "tests/suite.h"
+
+#include <string.h>
+
+static struct market market;
+
+static void begin(void)
+{
+	market_init(&market, 60000);
+}
+
+static void end(void)
+{
+	market_release(&market);
+}
+
+/* What must hold of any catalogue; returns the offers that are in lists. */
+static uint32_t check_order(const struct catalogue *catalogue)
+{
+	uint32_t listed = 0, shape_offers = 0;
+
+	for (uint32_t i = 1; i < catalogue->offers_count; i++)
+		ck_assert_uint_lt(catalogue->offers[i - 1].id, catalogue->offers[i].id);
+	for (uint32_t i = 0; i < catalogue->shapes_count; i++) {
+		const struct shape *shape = &catalogue->shapes[i];
+
+		shape_offers += shape->offers;
+		ck_assert_uint_gt(shape->lists, 0);
+		for (uint32_t j = 0; j < shape->lists; j++)
+			ck_assert_uint_eq(catalogue->lists[shape->first_list + j].shape, i);
+	}
+	for (uint32_t i = 0; i < catalogue->lists_count; i++) {
+		const struct offer_list *list = &catalogue->lists[i];
+		const struct shape *shape = &catalogue->shapes[list->shape];
+
+		ck_assert_uint_eq(list->first, listed);
+		ck_assert_uint_gt(list->count, 0);
+		for (uint32_t j = 0; j < list->count; j++) {
+			uint32_t at = list->first + j;
+			const struct offer *offer = &catalogue->offers[catalogue->by_price[at]];
+			const struct offer_tag *tag = &catalogue->tags[at];
+
+			ck_assert_str_eq(offer->provider, list->provider);
+			ck_assert_int_eq(offer->price_kind, list->price_kind);
+			ck_assert_int_eq(offer->term_months, list->term_months);
+			ck_assert_str_eq(offer->accelerator, shape->accelerator->name);
+			ck_assert_int_eq(offer->count_milli, shape->count_milli);
+			ck_assert_int_gt(offer->price_micros, 0);
+			ck_assert_int_eq(tag->price_micros, offer->price_micros);
+			ck_assert_str_eq(catalogue->regions[tag->region], offer->region);
+			ck_assert_int_eq(offer->availability != AVAILABILITY_NO,
+					 j < list->launchable);
+			if (j && j != list->launchable)
+				ck_assert_int_le(tag[-1].price_micros, tag->price_micros);
+		}
+		listed += list->count;
+	}
+	ck_assert_uint_eq(listed, catalogue->listed_count);
+	ck_assert_uint_eq(shape_offers, listed);
+	ck_assert_uint_eq(listed + catalogue->unlisted_count, catalogue->offers_count);
+	ck_assert_uint_eq(catalogue->unmapped_offers + catalogue->unpriced_offers,
+			  catalogue->unlisted_count);
+	return listed;
+}
+
+START_TEST(an_empty_catalogue_is_one)
+{
+	struct catalogue *catalogue = market_build(&market);
+
+	ck_assert_ptr_nonnull(catalogue);
+	ck_assert_uint_eq(check_order(catalogue), 0);
+	ck_assert_ptr_null(catalogue_find(catalogue, 1));
+	catalogue_free(catalogue);
+	catalogue_free(NULL);
+}
+END_TEST
+
+START_TEST(lists_are_presorted_whatever_the_order_of_the_input)
+{
+	struct catalogue *first, *second;
+
+	market_add_random(&market, 5000, 11);
+	first = market_build(&market);
+	ck_assert_ptr_nonnull(first);
+	ck_assert_uint_gt(check_order(first), 4500);
+	for (size_t i = 0, j = market.count - 1; i < j; i++, j--) {
+		struct offer held = market.offers[i];
+
+		market.offers[i] = market.offers[j];
+		market.offers[j] = held;
+	}
+	second = market_build(&market);
+	ck_assert_uint_eq(first->listed_count, second->listed_count);
+	ck_assert_uint_eq(first->lists_count, second->lists_count);
+	for (uint32_t i = 0; i < first->listed_count; i++)
+		ck_assert_uint_eq(first->by_price[i], second->by_price[i]);
+	catalogue_free(first);
+	catalogue_free(second);
+}
+END_TEST
+
+START_TEST(every_bundled_offer_is_found_by_its_id)
+{
+	struct catalogue *catalogue;
+
+	market_add_bundled(&market);
+	catalogue = market_build(&market);
+	ck_assert_ptr_nonnull(catalogue);
+	check_order(catalogue);
+	ck_assert_uint_eq(catalogue->unmapped_offers, 0);
+	for (size_t i = 0; i < market.count; i++) {
+		const struct offer *offer = catalogue_find(catalogue, market.offers[i].id);
+
+		ck_assert_ptr_nonnull(offer);
+		ck_assert(offer_key_equal(offer, &market.offers[i]));
+		ck_assert_ptr_ne(offer->provider, market.offers[i].provider);
+		ck_assert_ptr_null(catalogue_find(catalogue, market.offers[i].id + 1));
+	}
+	catalogue_free(catalogue);
+}
+END_TEST
+
+START_TEST(the_instance_table_tells_how_gpus_are_joined)
+{
+	struct catalogue *catalogue;
+	const struct shape *shapes;
+
+	/* The same card in a machine with a fabric and in one that nobody knows. */
+	market_add(&market, "aws", "p5.48xlarge", "H100 SXM5 80GB", 8, 55);
+	market_add(&market, "nobody", "h100", "H100 SXM5 80GB", 8, 20);
+	catalogue = market_build(&market);
+	ck_assert_uint_eq(catalogue->shapes_count, 2);
+	shapes = catalogue->shapes;
+	ck_assert(shapes[0].has_cluster != shapes[1].has_cluster);
+	for (int i = 0; i < 2; i++)
+		if (shapes[i].has_cluster)
+			ck_assert_int_eq(shapes[i].fabric.cluster_link, CLUSTER_LINK_EFA);
+	catalogue_free(catalogue);
+}
+END_TEST
+
+/* AWS publishes a band a type and region; within one list price order must be cost order. */
+START_TEST(spot_offers_of_different_interruption_bands_lie_apart)
+{
+	struct catalogue *catalogue;
+	double rates[2];
+
+	for (int i = 0; i < 8; i++) {
+		static const char *const regions[] = {
+			"us-east-1",	"us-east-2",  "us-west-2",	"eu-west-1",
+			"eu-central-1", "ap-south-1", "ap-northeast-1", "nowhere"};
+		struct offer *offer = market_add(&market, "aws", "g5.xlarge", "A10G 24GB", 1, 0.4);
+
+		offer->region = regions[i];
+		offer->price_kind = PRICE_SPOT;
+	}
+	catalogue = market_build(&market);
+	check_order(catalogue);
+	ck_assert_uint_gt(catalogue->lists_count, 1);
+	for (uint32_t i = 0; i < catalogue->lists_count; i++) {
+		const struct offer_list *list = &catalogue->lists[i];
+
+		for (uint32_t j = 0; j < list->count; j++) {
+			const struct offer *offer =
+				&catalogue->offers[catalogue->by_price[list->first + j]];
+
+			rates[0] = list->interruptions_per_hour;
+			rates[1] = terms_spot_interruptions_per_hour("aws", "g5.xlarge",
+								     offer->region);
+			ck_assert_double_eq_tol(rates[0], rates[1], 1e-12);
+		}
+	}
+	catalogue_free(catalogue);
+}
+END_TEST
+
+START_TEST(unmapped_unpriced_and_withdrawn_offers_have_no_shape)
+{
+	struct catalogue *catalogue;
+
+	market_add(&market, "a", "known", "L4 24GB", 1, 1);
+	market_add(&market, "a", "raw", "Mystery 9000", 1, 1);
+	market_add(&market, "a", "free", "L4 24GB", 1, 1)->price_micros = PRICE_UNKNOWN;
+	market_add(&market, "a", "zero", "L4 24GB", 1, 1)->price_micros = 0;
+	market_add(&market, "a", "gone", "L4 24GB", 1, 1)->withdrawn_at_us = 5;
+	catalogue = market_build(&market);
+	ck_assert_uint_eq(catalogue->offers_count, 4);
+	ck_assert_uint_eq(catalogue->unmapped_offers, 1);
+	ck_assert_uint_eq(catalogue->unpriced_offers, 2);
+	ck_assert_uint_eq(check_order(catalogue), 1);
+	catalogue_free(catalogue);
+}
+END_TEST
+
+START_TEST(two_offers_with_one_id_are_refused)
+{
+	struct arena arena;
+	struct error error;
+	struct catalogue_input input;
+
+	arena_init(&arena, 1 << 16);
+	error_init(&error, &arena);
+	market_add(&market, "a", "x", "L4 24GB", 1, 1);
+	market_add(&market, "a", "x", "L4 24GB", 1, 2);
+	market.offers[0].id = market.offers[1].id = 3;
+	input = (struct catalogue_input){.offers = market.offers, .offers_count = market.count};
+	ck_assert_ptr_null(catalogue_build(&input, &error));
+	ck_assert_ptr_nonnull(strstr(error.detail, "0000000000000003"));
+	arena_release(&arena);
+}
+END_TEST
+
+START_TEST(provider_states_and_unmapped_spellings_are_copied)
+{
+	struct provider_status status = {.provider = "aws",
+					 .source = "aws-api",
+					 .outcome = "http",
+					 .detail = "503",
+					 .rows_seen = 9,
+					 .is_stale = true};
+	struct unmapped unmapped = {.provider = "vast", .spelling = "GTX 9", .rows = 4};
+	struct catalogue_input input = {.epoch = "e",
+					.providers = &status,
+					.providers_count = 1,
+					.unmapped = &unmapped,
+					.unmapped_count = 1};
+	struct error error;
+	struct catalogue *catalogue;
+
+	error_init(&error, NULL);
+	catalogue = catalogue_build(&input, &error);
+	ck_assert_ptr_nonnull(catalogue);
+	status.detail = "overwritten";
+	ck_assert_str_eq(catalogue->epoch, "e");
+	ck_assert_str_eq(catalogue->providers[0].detail, "503");
+	ck_assert_int_eq(catalogue->providers[0].rows_seen, 9);
+	ck_assert_str_eq(catalogue->unmapped[0].spelling, "GTX 9");
+	catalogue_free(catalogue);
+}
+END_TEST
+
+START_TEST(a_country_tag_is_two_letters)
+{
+	ck_assert_uint_eq(catalogue_country_tag("US"), 'U' << 8 | 'S');
+	ck_assert_uint_eq(catalogue_country_tag(""), 0);
+	ck_assert_uint_eq(catalogue_country_tag("U"), 0);
+	ck_assert_uint_eq(catalogue_country_tag("USA"), 0);
+	ck_assert_uint_eq(catalogue_country_tag(NULL), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("catalogue");
+	TCase *tests = tcase_create("catalogue");
+
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, an_empty_catalogue_is_one);
+	tcase_add_test(tests, lists_are_presorted_whatever_the_order_of_the_input);
+	tcase_add_test(tests, every_bundled_offer_is_found_by_its_id);
+	tcase_add_test(tests, the_instance_table_tells_how_gpus_are_joined);
+	tcase_add_test(tests, spot_offers_of_different_interruption_bands_lie_apart);
+	tcase_add_test(tests, unmapped_unpriced_and_withdrawn_offers_have_no_shape);
+	tcase_add_test(tests, two_offers_with_one_id_are_refused);
+	tcase_add_test(tests, provider_states_and_unmapped_spellings_are_copied);
+	tcase_add_test(tests, a_country_tag_is_two_letters);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

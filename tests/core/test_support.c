@@ -1,0 +1,156 @@
+/* Support: one case for every rule, with its source in core/support.c. */
+#include "core/support.h"
+
+#include "core/model.h"
+#include "tests/suite.h"
+
+#define SAID(field) (1ull << WORKLOAD_##field)
+
+static struct workload workload_of(enum task task, enum method method)
+{
+	const struct model *model = model_find("meta-llama/Llama-3.1-8B");
+	struct workload workload = {
+		.architecture = &model->architecture, .task = (int)task, .method = (int)method};
+	struct error error = {0};
+
+	workload.given = SAID(task);
+	if (task == TASK_FINETUNE)
+		workload.given |= SAID(method);
+	ck_assert_msg(workload_complete(&workload, "", &error), "%s", error.detail);
+	return workload;
+}
+
+static struct support_verdict verdict(const struct workload *workload, enum format format,
+				      const char *card)
+{
+	const struct accelerator *accelerator = accelerator_find(card);
+	struct support_verdict verdict;
+
+	ck_assert_msg(accelerator != NULL, "%s", card);
+	verdict = support_of(workload, format, accelerator);
+	/* Every verdict but "runs" says why. */
+	ck_assert(verdict.support == SUPPORT_RUNS
+			  ? !verdict.code && !verdict.reason
+			  : verdict.code && verdict.reason && verdict.reason[0]);
+	return verdict;
+}
+
+#define EXPECT(workload, format, card, expected, expected_code)                                    \
+	do {                                                                                       \
+		struct support_verdict got = verdict(workload, format, card);                      \
+		ck_assert_int_eq(got.support, expected);                                           \
+		if (expected != SUPPORT_RUNS)                                                      \
+			ck_assert_str_eq(got.code, expected_code);                                 \
+	} while (0)
+
+START_TEST(current_cards_run_everything_usual)
+{
+	struct workload full = workload_of(TASK_FINETUNE, METHOD_FULL);
+	struct workload qlora = workload_of(TASK_FINETUNE, METHOD_QLORA);
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+
+	EXPECT(&full, FORMAT_AUTO, "H100 SXM5 80GB", SUPPORT_RUNS, "");
+	EXPECT(&qlora, FORMAT_NF4, "RTX 4090 24GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_FP8, "L40S 48GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_BF16, "MI300X 192GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_NVFP4, "B200 SXM 180GB", SUPPORT_RUNS, "");
+}
+END_TEST
+
+START_TEST(old_cards_have_no_bf16)
+{
+	struct workload lora = workload_of(TASK_FINETUNE, METHOD_LORA);
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+
+	EXPECT(&lora, FORMAT_AUTO, "T4 16GB", SUPPORT_SLOW, "no_bf16");
+	lora.given |= SAID(precision);
+	EXPECT(&lora, FORMAT_AUTO, "T4 16GB", SUPPORT_NO, "no_bf16");
+	lora.stack = STACK_MEGATRON;
+	lora.given = 0;
+	EXPECT(&lora, FORMAT_AUTO, "V100 SXM2 32GB", SUPPORT_NO, "no_bf16");
+	EXPECT(&serve, FORMAT_BF16, "T4 16GB", SUPPORT_NO, "no_bf16");
+	EXPECT(&serve, FORMAT_FP16, "T4 16GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_FP16, "V100 SXM2 32GB", SUPPORT_SLOW, "no_flash_attention");
+}
+END_TEST
+
+START_TEST(fp8_and_fp4_need_their_tensor_cores)
+{
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+	struct workload full = workload_of(TASK_PRETRAIN, METHOD_FULL);
+
+	EXPECT(&serve, FORMAT_FP8, "A100 SXM4 80GB", SUPPORT_SLOW, "no_fp8_kernels");
+	serve.engine = ENGINE_TENSORRT_LLM;
+	EXPECT(&serve, FORMAT_FP8, "A100 SXM4 80GB", SUPPORT_NO, "no_fp8_kernels");
+	EXPECT(&serve, FORMAT_NVFP4, "H100 SXM5 80GB", SUPPORT_NO, "no_fp4_kernels");
+	full.precision = PRECISION_FP8;
+	EXPECT(&full, FORMAT_AUTO, "A100 SXM4 80GB", SUPPORT_NO, "no_fp8_kernels");
+	EXPECT(&full, FORMAT_AUTO, "H100 SXM5 80GB", SUPPORT_RUNS, "");
+}
+END_TEST
+
+START_TEST(dropped_parts_do_not_run)
+{
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+
+	EXPECT(&serve, FORMAT_FP16, "P40 24GB", SUPPORT_NO, "no_tensor_cores");
+	serve.engine = ENGINE_LLAMA_CPP;
+	EXPECT(&serve, FORMAT_Q4_K_M, "P40 24GB", SUPPORT_RUNS, "");
+	serve.engine = ENGINE_SGLANG;
+	EXPECT(&serve, FORMAT_FP16, "V100 SXM2 16GB", SUPPORT_NO, "dropped_by_frameworks");
+}
+END_TEST
+
+START_TEST(formats_belong_to_engines)
+{
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+
+	EXPECT(&serve, FORMAT_Q4_K_M, "H100 SXM5 80GB", SUPPORT_NO, "format_needs_llama_cpp");
+	EXPECT(&serve, FORMAT_AWQ, "T4 16GB", SUPPORT_SLOW, "slow_4bit_kernels");
+	EXPECT(&serve, FORMAT_GPTQ, "V100 SXM2 16GB", SUPPORT_NO, "no_4bit_kernels");
+}
+END_TEST
+
+START_TEST(other_vendors_have_their_own_limits)
+{
+	struct workload qlora = workload_of(TASK_FINETUNE, METHOD_QLORA);
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+
+	EXPECT(&qlora, FORMAT_NF4, "MI300X 192GB", SUPPORT_SLOW, "bitsandbytes_rocm");
+	EXPECT(&qlora, FORMAT_NF4, "TPU v5e (per chip)", SUPPORT_NO, "bitsandbytes_needs_gpu");
+	serve.engine = ENGINE_TENSORRT_LLM;
+	EXPECT(&serve, FORMAT_BF16, "MI300X 192GB", SUPPORT_NO, "engine_needs_nvidia");
+	serve.engine = ENGINE_VLLM;
+	EXPECT(&serve, FORMAT_BF16, "TPU v6e (per chip)", SUPPORT_UNKNOWN, "other_software_stack");
+}
+END_TEST
+
+/* No combination of card, engine and format crashes or leaves out its reason. */
+START_TEST(every_combination_has_a_verdict)
+{
+	for (size_t i = 0; i < accelerators_count; i++)
+		for (int format = FORMAT_AUTO; format < FORMATS; format++)
+			for (int engine = 0; engine < ENGINES; engine++) {
+				struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+
+				serve.engine = engine;
+				verdict(&serve, (enum format)format, accelerators[i].name);
+			}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("support");
+	TCase *tcase = tcase_create("support");
+
+	tcase_add_test(tcase, current_cards_run_everything_usual);
+	tcase_add_test(tcase, old_cards_have_no_bf16);
+	tcase_add_test(tcase, fp8_and_fp4_need_their_tensor_cores);
+	tcase_add_test(tcase, dropped_parts_do_not_run);
+	tcase_add_test(tcase, formats_belong_to_engines);
+	tcase_add_test(tcase, other_vendors_have_their_own_limits);
+	tcase_add_test(tcase, every_combination_has_a_verdict);
+	suite_add_tcase(suite, tcase);
+	return suite_run(suite);
+}

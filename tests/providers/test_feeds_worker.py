@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+"""The feeds of test_feeds_*.c through the real worker: their fixtures over HTTP into PostgreSQL.
+
+Each feed is asked for by the URL that it makes up itself, so a path that no rule here knows is a 404.
+GPUPICK_BINARY names the program (meson sets it).
+"""
+import contextlib
+import http.server
+import os
+import re
+import subprocess
+import sys
+import threading
+import unittest
+
+import psycopg2
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'store'))
+from cluster import Cluster  # noqa: E402
+
+BINARY = os.environ.get('GPUPICK_BINARY', 'gpupick')
+SLOWNESS = float(os.environ.get('GPUPICK_TEST_SLOWNESS', '1'))  # of a sanitizer's build
+FIXTURES = os.path.join(HERE, 'fixtures')
+KEY = 'team:replay-key'
+
+# provider: rows on sale, as in test_feeds_*.c, which takes them apart
+ACCEPTED = {
+    'scaleway': 6, 'ovhcloud': 4, 'cloudrift': 5, 'verda': 8, 'thunder': 4, 'gcp': 10, 'aws': 7, 'oci': 6,
+    'vast': 10, 'digitalocean': 7, 'hyperstack': 6, 'tensordock': 4, 'cudo': 5, 'hotaisle': 3,
+    'jarvislabs': 10, 'seeweb': 5, 'shadeform': 6, 'primeintellect': 5,
+}
+WITHOUT_KEY = {'scaleway', 'ovhcloud', 'cloudrift', 'verda', 'thunder', 'gcp', 'aws', 'oci'}
+
+# (provider, method, path with query) -> fixture, with what the path's groups held
+RULES = [
+    ('scaleway', 'GET', r'/instance/v1/zones/([a-z0-9-]+)/products/servers\?per_page=100&page=(\d+)',
+     'servers-{0}-{1}.json'),
+    ('scaleway', 'GET', r'/instance/v1/zones/([a-z0-9-]+)/products/servers/availability\?per_page=100&page=(\d+)',
+     'availability-{0}-{1}.json'),
+    ('ovhcloud', 'GET', r'/v1/order/catalog/public/cloud\?ovhSubsidiary=FR', 'catalog.json'),
+    ('cloudrift', 'POST', r'/api/v1/instance-types/list', 'instance-types.json'),
+    ('verda', 'GET', r'/v1/instance-types\?currency=usd', 'instance-types.json'),
+    ('thunder', 'GET', r'/v2/(pricing|status)', '{0}.json'),
+    ('gcp', 'GET', r'/machine-types-regions\.csv', 'machine-types.csv'),
+    ('aws', 'GET', r'/spot\.json', 'spot.js'),
+    ('oci', 'GET', r'/pls/apex/cetools/api/v1/products/\?currencyCode=USD', 'products.json'),
+    ('oci', 'GET', r'/a/ocom/docs/cloudestimator2/data/shapes\.json', 'shapes.json'),
+    ('vast', 'POST', r'/api/v0/bundles/', None),
+    ('digitalocean', 'GET', r'/v2/sizes\?per_page=200', 'sizes-1.json'),
+    ('digitalocean', 'GET', r'/v2/sizes\?page=2&per_page=200', 'sizes-2.json'),
+    ('hyperstack', 'GET', r'/(?:core/)?(pricebook|flavors|stocks)', '{0}.json'),
+    ('tensordock', 'GET', r'/api/v2/locations', 'locations.json'),
+    ('cudo', 'GET', r'/v1/vms/machine-types', 'machine-types.json'),
+    ('hotaisle', 'GET', r'/api/teams/team/virtual_machines/available/', 'available.json'),
+    ('jarvislabs', 'GET', r'/misc/server_meta', 'server-meta.json'),
+    ('seeweb', 'GET', r'/ecs/v2/plans', 'plans.json'),
+    ('shadeform', 'GET', r'/v1/instances/types\?sort=price', 'instances.json'),
+    ('primeintellect', 'GET', r'/api/v1/availability/gpus\?page=(\d+)&page_size=100', 'gpus-{0}.json'),
+]
+VAST = {'"eq":1': 1, '"gte":2,': 2, '"gte":4,': 3, '"gte":8': 4}
+ECB = ('KEY,FREQ,CURRENCY,TIME_PERIOD,OBS_VALUE,OBS_STATUS,TITLE\r\n'
+       'EXR.D.USD.EUR.SP00.A,D,USD,{},1.14,A,"US dollar/Euro, daily"\r\n')
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *_arguments):
+        pass
+
+    def send(self, status, body, link=None):
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(body)))
+        if link:
+            self.send_header('Link', link)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def answer(self, body):
+        provider, _, path = self.path.lstrip('/').partition('/')
+        self.server.seen.append((provider, self.command, path))
+        if provider == 'ecb':
+            rate = self.server.rate
+            return self.send(200 if rate else 500, (rate or '').encode())
+        for name, method, pattern, fixture in RULES:
+            match = re.fullmatch(pattern, '/' + path)
+            if name != provider or method != self.command or not match:
+                continue
+            if name not in WITHOUT_KEY and KEY.split(':')[-1] not in str(self.headers):
+                return self.send(401, b'{"error":"no key"}')
+            if not fixture:
+                part = next(number for text, number in VAST.items() if text in body)
+                fixture = f'gpus-{part}.json'
+            file = os.path.join(FIXTURES, name, fixture.format(*match.groups()))
+            if not os.path.exists(file):
+                break
+            link = os.path.splitext(file)[0] + '.link'
+            with open(file, 'rb') as stream:
+                data = stream.read()
+            if os.path.exists(link):
+                with open(link, encoding='utf-8') as stream:
+                    return self.send(200, data, stream.read().strip())
+            return self.send(200, data)
+        return self.send(404, b'{"message":"not found"}')
+
+    def do_GET(self):
+        self.answer('')
+
+    def do_POST(self):
+        self.answer(self.rfile.read(int(self.headers['Content-Length'])).decode())
+
+
+def setUpModule():
+    global cluster, number
+    number = 0
+    try:
+        cluster = Cluster()
+    except FileNotFoundError:
+        raise unittest.SkipTest('PostgreSQL is not installed')
+    cluster.__enter__()
+
+
+def tearDownModule():
+    cluster.__exit__()
+
+
+class Feeds(unittest.TestCase):
+    def setUp(self):
+        global number
+        number += 1
+        url = cluster.url_of(f'feeds{number}')
+        with contextlib.closing(psycopg2.connect(cluster.url)) as connection:
+            connection.autocommit = True
+            connection.cursor().execute(f'create database feeds{number}')
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.server.seen, self.server.rate = [], None
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        base = f'http://127.0.0.1:{self.server.server_port}'
+        self.environment = {
+            'PATH': os.environ['PATH'], 'GPUPICK_DATABASE_URL': url, 'GPUPICK_BUNDLED': 'false',
+            'GPUPICK_FETCH_ATTEMPTS': '1', 'GPUPICK_PROVIDERS': ','.join(ACCEPTED),
+            'GPUPICK_ECB_URL': base + '/ecb'}
+        for provider in ACCEPTED:
+            self.environment[f'GPUPICK_{provider.upper()}_URL'] = f'{base}/{provider}'
+            if provider not in WITHOUT_KEY:
+                self.environment[f'GPUPICK_{provider.upper()}_KEY'] = KEY
+        self.run_program('migrate')
+        self.connection = psycopg2.connect(url)
+        self.connection.autocommit = True
+        self.addCleanup(self.connection.close)
+
+    def run_program(self, *arguments, check=0, **settings):
+        done = subprocess.run([BINARY, *arguments], env={**self.environment, **settings}, text=True,
+                              capture_output=True, timeout=120 * SLOWNESS)
+        self.assertEqual(done.returncode, check, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def query(self, sql, *parameters):
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql, parameters or None)
+            return cursor.fetchall()
+
+    def test_every_feed_lands_in_the_table(self):
+        self.server.rate = ECB.format(self.query("select to_char(now() - interval '1 day', 'YYYY-MM-DD')")[0][0])
+        self.run_program('ingest', '--once')
+        self.assertEqual(dict(self.query("""select provider, count(*) from offer
+            where withdrawn_at is null group by 1""")), ACCEPTED)
+        self.assertEqual(self.query("""select price_micros, original_currency, original_amount from offer
+            where provider = 'scaleway' and instance_type = 'L4-1-24G'"""), [(855000, 'EUR', '0.75')])
+        self.assertEqual(self.query("""select price_micros, count_milli from offer
+            where provider = 'aws' and instance_type = 'g6f.xlarge'"""), [(71200, 125)])
+        self.assertEqual(self.query("""select tier, price_micros from offer
+            where provider = 'primeintellect' and instance_type = 'h100x3'"""),
+            [('datacrunch/secure_cloud', 4990000)])
+        # One rate serves the three feeds that quote euros.
+        self.assertEqual(sum(provider == 'ecb' for provider, *_ in self.server.seen), 1)
+        before = self.query('select version from clock')
+        self.run_program('ingest', '--once')
+        self.assertEqual(self.query('select version from clock'), before)
+
+    def test_without_a_rate_feeds_in_euros_fail_and_no_other(self):
+        self.run_program('ingest', '--once', check=1, GPUPICK_PROVIDERS='scaleway,verda')
+        self.assertEqual(self.query('select provider, outcome from ingest_run order by 1'),
+                         [('scaleway', 'http'), ('verda', 'ok')])
+        self.assertIn('exchange rate', self.query(
+            "select detail from ingest_run where provider = 'scaleway'")[0][0])
+        self.assertEqual(self.query("select count(*) from offer where provider = 'scaleway'"), [(0,)])
+
+    def test_a_rate_of_long_ago_is_none(self):
+        self.server.rate = ECB.format('2020-01-02')
+        output = self.run_program('ingest', '--once', check=1, GPUPICK_PROVIDERS='ovhcloud')
+        self.assertIn('2020-01-02', output)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
