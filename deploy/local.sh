@@ -31,14 +31,10 @@ if [ "$(id -u)" = 0 ]; then
 	account=postgres
 	id -u postgres >/dev/null 2>&1 || account=nobody
 fi
-as_account() {
-	if [ "$(id -un)" = "$account" ]; then
-		"$@"
-	else
-		setpriv --reuid="$account" --regid="$(id -gn "$account")" --clear-groups \
-			env HOME="$data" "$@"
-	fi
-}
+drop=()
+[ "$(id -un)" = "$account" ] ||
+	drop=(setpriv --reuid="$account" --regid="$(id -gn "$account")" --clear-groups env HOME="$data")
+as_account() { "${drop[@]}" "$@"; }
 
 mkdir -p "$data"
 data=$(cd "$data" && pwd)
@@ -48,7 +44,7 @@ as_account test -w "$data" ||
 exec 9>"$data/lock"
 flock -n 9 || die "GPUPICK_DATA: another local.sh is running in $data"
 
-say "building ..."
+say "building (a minute or two the first time) ..."
 build=${GPUPICK_BUILD:-$root/build-local}
 if ! [ -f "$build/build.ninja" ]; then
 	meson setup "$build" "$root" --buildtype=release -Db_lto=true >"$data/build.log" 2>&1 ||
@@ -64,7 +60,8 @@ gpupick=$data/bin/gpupick
 
 service='' cluster='' sockets=''
 stop() {
-	trap - EXIT INT TERM HUP
+	trap - EXIT
+	trap '' INT TERM HUP # a second Ctrl-C must not leave PostgreSQL behind
 	if [ -n "$service" ] && kill -TERM "$service" 2>/dev/null; then
 		say "stopping ..."
 		wait "$service" 2>/dev/null || true
@@ -111,7 +108,12 @@ export GPUPICK_DATA=$data GPUPICK_LISTEN=$listen GPUPICK_OPS_LISTEN=$ops
 
 as_account "$gpupick" migrate >&2 || die "migrating the database failed"
 
-as_account "$gpupick" serve --with-ingest 2>>"$data/gpupick.log" 9>&- &
+# Another service on that port would answer the probe below in our name.
+if curl -s -o /dev/null --noproxy '*' --max-time 2 "http://$ops/livez"; then
+	die "GPUPICK_OPS_LISTEN: something answers at $ops already"
+fi
+# Not through the function: the process that is signalled and waited for must be the service itself.
+"${drop[@]}" "$gpupick" serve --with-ingest 2>>"$data/gpupick.log" 9>&- &
 service=$!
 for attempt in $(seq 1 150); do
 	kill -0 "$service" 2>/dev/null ||
@@ -128,6 +130,10 @@ cat <<EOT
 gpupick is running:   http://$listen
 health and metrics:   http://$ops/readyz   http://$ops/metrics
 data and logs:        $data
+on a terminal:        GPUPICK_DATA=$data $gpupick recommend FILE
+
+Prices start from the bundled list, which is dated, and are replaced as feeds answer; feeds that need a key
+stay off without one. How each is doing: http://$listen/v1/providers
 
 Try it:
 
