@@ -95,6 +95,27 @@ START_TEST(totals_match_the_published_ones)
 }
 END_TEST
 
+/* Whole models: what the table counts in all, towers with it. */
+START_TEST(audio_models_are_counted_with_their_towers)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < models_count; i++) {
+		struct parameter_count count;
+
+		if (models[i].architecture.modality != MODALITY_AUDIO)
+			continue;
+		found++;
+		architecture_count(&models[i].architecture, &count);
+		ck_assert_msg(count.total == models[i].published_parameters,
+			      "%s: %lu computed, %lu published", models[i].id,
+			      (unsigned long)count.total,
+			      (unsigned long)models[i].published_parameters);
+	}
+	ck_assert_uint_eq(found, 19);
+}
+END_TEST
+
 START_TEST(near_ids_are_suggested_best_first)
 {
 	const char *near[3];
@@ -120,6 +141,7 @@ int main(void)
 	tcase_add_test(tests, letter_case_does_not_matter);
 	tcase_add_test(tests, every_row_says_where_it_is_from);
 	tcase_add_test(tests, totals_match_the_published_ones);
+	tcase_add_test(tests, audio_models_are_counted_with_their_towers);
 	tcase_add_test(tests, near_ids_are_suggested_best_first);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

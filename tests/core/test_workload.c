@@ -202,6 +202,24 @@ START_TEST(what_is_not_supported_yet_says_so)
 }
 END_TEST
 
+START_TEST(a_known_audio_model_is_not_supported_yet)
+{
+	static const char *const ids[] = {"openai/whisper-large-v3", "suno/bark",
+					  "canopylabs/orpheus-3b-0.1-ft"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		const struct model *model = model_find(ids[i]);
+		struct workload workload = blank(TASK_INFERENCE);
+
+		ck_assert_msg(model != NULL, "%s", ids[i]);
+		workload.architecture = &model->architecture;
+		expect_fault(&workload, "/workload/model", "unsupported");
+		ck_assert_int_eq(error.code, ERROR_UNSUPPORTED);
+		ck_assert_ptr_nonnull(strstr(error.first->detail, "audio"));
+	}
+}
+END_TEST
+
 /* facts/memory-notes.md 1: what each stack keeps. */
 START_TEST(defaults_are_those_of_the_stack_and_stay_marked)
 {
@@ -300,6 +318,7 @@ int main(void)
 	tcase_add_test(tests, contradictions_are_refused);
 	tcase_add_test(tests, a_method_takes_only_bases_that_it_can_train_over);
 	tcase_add_test(tests, what_is_not_supported_yet_says_so);
+	tcase_add_test(tests, a_known_audio_model_is_not_supported_yet);
 	tcase_add_test(tests, defaults_are_those_of_the_stack_and_stay_marked);
 	tcase_add_test(tests, what_the_caller_gave_is_kept);
 	tcase_add_test(tests, the_amount_of_work_has_three_spellings);
