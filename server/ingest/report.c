@@ -1,22 +1,34 @@
-/* Report: the table that `ingest --once` leaves on a terminal. */
+/* Report: the table that `ingest --once` leaves on a terminal. Its column "live" is the day on
+ * which an answer of the feed in the shape that its parser knows was last seen live, "-" when only
+ * documents and other people's code were: `ingest --record` is how whoever has network refreshes
+ * that. */
 #include "server/ingest/round.h"
+
+#include "server/ingest/provider.h"
 
 #include <inttypes.h>
 
+static const char *seen_live(const char *id)
+{
+	const struct provider *provider = provider_find(id);
+
+	return provider && provider->last_seen_live ? provider->last_seen_live : "-";
+}
+
 void report_print(FILE *stream, const struct result *results, size_t count)
 {
-	fprintf(stream, "%-10s %-12s %8s %8s %8s %8s %8s %8s %8s %7s  %s\n", "provider", "outcome",
-		"rows", "taken", "refused", "unmapped", "new", "changed", "gone", "seconds",
-		"detail");
+	fprintf(stream, "%-10s %-12s %8s %8s %8s %8s %8s %8s %8s %7s  %-10s  %s\n", "provider",
+		"outcome", "rows", "taken", "refused", "unmapped", "new", "changed", "gone",
+		"seconds", "live", "detail");
 	for (size_t i = 0; i < count; i++) {
 		const struct result *row = &results[i];
 
 		fprintf(stream,
 			"%-10s %-12s %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64
-			" %8" PRId64 " %8" PRId64 " %7.1f  %s\n",
+			" %8" PRId64 " %8" PRId64 " %7.1f  %-10s  %s\n",
 			row->provider, row->outcome, row->rows_seen, row->rows_accepted,
 			row->rows_rejected, row->rows_unmapped, row->inserted, row->changed,
-			row->withdrawn, row->seconds, row->detail);
+			row->withdrawn, row->seconds, seen_live(row->provider), row->detail);
 		if (row->rows_waiting)
 			fprintf(stream,
 				"%-10s %" PRId64 " rows moved over threefold: their last good price"

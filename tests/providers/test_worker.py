@@ -216,6 +216,13 @@ class Refresh(Worker):
         self.assertEqual(len(self.on_sale('vultr')), 14)
         self.assertIn('gzip', self.requests('vultr')[0]['encoding'])
 
+    def test_the_report_says_when_each_answer_was_last_seen_live(self):
+        self.once()
+        rows = {line.split()[0]: line for line in self.output.splitlines()
+                if line and line.split()[0] in ('linode', 'runpod')}
+        self.assertIn(' 2024-07 ', rows['linode'])
+        self.assertIn(' - ', rows['runpod'])
+
     def test_a_feed_without_its_key_is_left_out(self):
         del self.environment['GPUPICK_LAMBDA_KEY']
         self.once()
