@@ -151,8 +151,10 @@ static int gpus_text(char out[CELL], const struct recommendation *item)
 {
 	const struct layout *layout = &item->plan.layout;
 
-	return snprintf(out, CELL, "%d x %s", layout->gpus_per_node * layout->nodes,
-			item->offer->accelerator);
+	if (layout->nodes > 1)
+		return snprintf(out, CELL, "%d x %d x %s", layout->nodes, layout->gpus_per_node,
+				item->offer->accelerator);
+	return snprintf(out, CELL, "%d x %s", layout->gpus_per_node, item->offer->accelerator);
 }
 
 static int where_text(char out[CELL], const struct offer *offer)

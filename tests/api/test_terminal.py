@@ -78,6 +78,20 @@ class Terminal(unittest.TestCase):
             self.assertIn(exclusion["reason"] + ":", done.stdout)
         self.assertLessEqual(max(map(len, lines[:40])), 200)
 
+    def test_machines_are_told_apart_from_gpus(self):
+        body = {"workload": {"task": "inference", "model": "meta-llama/Llama-3.1-8B",
+                             "prompt_tokens": 2000, "output_tokens": 300,
+                             "requests_per_second": 100}, "limit": 20}
+        answer = json.loads(run("recommend", "--json", self.file(body),
+                                data=self.folder.name).stdout)
+        lines = run("recommend", self.file(body), data=self.folder.name).stdout.splitlines()
+        several = [item for item in answer["recommendations"] if item["plan"]["nodes"] > 1]
+        self.assertTrue(several)
+        for item in several:
+            line = next(l for l in lines if l.startswith("%3d  " % item["rank"]))
+            self.assertIn("%d x %d x %s" % (item["plan"]["nodes"], item["plan"]["gpus"],
+                                            item["offer"]["accelerator"]), line)
+
     def test_faults_are_on_standard_error_with_a_status(self):
         done = run("size", self.file({"workload": dict(BODY["workload"], precison=1,
                                                        model="meta-llama/Llama-3.1-71B")}))
