@@ -98,7 +98,4 @@ double memory_adapter_parameters(const struct workload *workload);
 double memory_kv_capacity(const struct memory_basis *basis, const struct layout *layout,
 			  const struct accelerator *accelerator);
 
-/* Bytes of the weights of a whole model in a format, with what the format leaves alone. */
-double memory_weight_bytes(const struct parameter_count *parameters, enum format format);
-
 #endif

@@ -62,16 +62,6 @@ double memory_layer_parameters(const struct layer_kind *kind, int hidden)
 	       (double)kind->extra_parameters;
 }
 
-double memory_weight_bytes(const struct parameter_count *parameters, enum format format)
-{
-	const struct format_facts *facts = format_facts(format);
-	double linear = (double)parameters->linear;
-
-	return (linear * facts->linear_bits +
-		((double)parameters->total - linear) * facts->other_bits) /
-	       8;
-}
-
 /*
  * Optimizer states in bytes a parameter when kept in fp32: two moments for Adam, one for SGD with
  * momentum, Lion and Muon; quantised states with their block scales (facts/memory-notes.md 1: 8-bit

@@ -9,6 +9,7 @@
 #include "core/accelerator.h"
 #include "core/catalogue.h"
 #include "core/country.h"
+#include "server/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,40 +21,20 @@
 #define CEILING_USD_UNMAPPED                                                                       \
 	1000.0 /* of a whole machine: how many GPUs it has may be unknown too */
 
-/* Bytes of the UTF-8 character at `c`, 0 when it is none. Control characters are none here. */
-static size_t utf8_length(const unsigned char *c)
+/* Control characters: C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
+static bool has_control(const char *text)
 {
-	static const uint32_t least[] = {0x20, 0x80, 0x800, 0x10000};
-	size_t more = *c < 0x80 ? 0 : *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : 1;
-	uint32_t point = more ? *c & (0x3fU >> more) : *c;
-
-	if ((*c >= 0x80 && *c < 0xc2) || *c > 0xf4)
-		return 0;
-	for (size_t i = 1; i <= more; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (c[i] & 0x3fU);
-	}
-	if (point < least[more] || (point >= 0x7f && point < 0xa0) || point > 0x10ffff ||
-	    (point >= 0xd800 && point <= 0xdfff))
-		return 0;
-	return more + 1;
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0))
+			return true;
+	return false;
 }
 
 static bool is_text(const char *text)
 {
-	const unsigned char *c = (const unsigned char *)text;
+	size_t length = strnlen(text, TEXT_BYTES_MAX + 1);
 
-	if (strnlen(text, TEXT_BYTES_MAX + 1) > TEXT_BYTES_MAX)
-		return false;
-	while (*c) {
-		size_t length = utf8_length(c);
-
-		if (!length)
-			return false;
-		c += length;
-	}
-	return true;
+	return length <= TEXT_BYTES_MAX && utf8_is_valid(text, length) && !has_control(text);
 }
 
 static bool has_good_texts(const struct offer *offer)

@@ -4,6 +4,8 @@
  */
 #include "server/json/writer.h"
 
+#include "server/utf8.h"
+
 #include "core/units.h"
 #include "server/clock.h"
 
@@ -157,36 +159,6 @@ void writer_key(struct writer *writer, const char *name)
 		writer->need_comma[writer->depth - 1] = false; /* its value follows at once */
 }
 
-/*
- * Length of the well-formed UTF-8 sequence at `text` (1 to 4), or 0: no overlong forms, no
- * surrogates, nothing past U+10FFFF (Unicode 15, table 3-7).
- */
-static size_t utf8_length(const unsigned char *text, size_t left)
-{
-	unsigned char first = text[0], low = 0x80, high = 0xbf;
-	size_t length, i;
-
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2 || first > 0xf4)
-		return 0;
-	length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	if (first == 0xe0)
-		low = 0xa0;
-	else if (first == 0xed)
-		high = 0x9f;
-	else if (first == 0xf0)
-		low = 0x90;
-	else if (first == 0xf4)
-		high = 0x8f;
-	if (left < length || text[1] < low || text[1] > high)
-		return 0;
-	for (i = 2; i < length; i++)
-		if (text[i] < 0x80 || text[i] > 0xbf)
-			return 0;
-	return length;
-}
-
 static void append_escaped(struct writer *writer, unsigned char byte)
 {
 	static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -213,7 +185,7 @@ void writer_string_n(struct writer *writer, const char *text, size_t length)
 	value_begins(writer);
 	append_byte(writer, '"');
 	while (at < length) {
-		size_t step = utf8_length(bytes + at, length - at);
+		size_t step = utf8_sequence(text + at, length - at);
 		bool is_plain = step > 1 || (step == 1 && bytes[at] >= 0x20 && bytes[at] != '"' &&
 					     bytes[at] != '\\' && bytes[at] != 0x7f);
 		if (is_plain) {

@@ -196,6 +196,8 @@ static const struct {
 	{"long way \xc1\xa1", 1, 2000000, 0, REJECTED_TEXT},
 	{"half \xed\xa0\x80", 1, 2000000, 0, REJECTED_TEXT},
 	{"line\nbreak", 1, 2000000, 0, REJECTED_TEXT},
+	{"delete\x7f", 1, 2000000, 0, REJECTED_TEXT},
+	{"next line \xc2\x85", 1, 2000000, 0, REJECTED_TEXT},
 };
 
 START_TEST(an_insane_row_is_refused_under_its_reason)
