@@ -7,6 +7,8 @@
 #include "core/names.h"
 #include "server/config_parts.h"
 #include "server/http/address.h"
+#include "server/ingest/discount.h"
+#include "server/ingest/files.h"
 #include "server/ingest/provider.h"
 
 #include <ctype.h>
@@ -53,7 +55,7 @@ static const struct {
 	{CONFIG_access_log, {(const char *const[]){"all", "errors", "off"}, 3}},
 };
 
-const char *const config_suffixes[CONFIG_SUFFIXES] = {"URL", "KEY"};
+const char *const config_suffixes[CONFIG_SUFFIXES] = {"URL", "KEY", "DISCOUNT"};
 
 /* GPUPICK_OPS_LISTEN from "ops_listen"; dashes of provider ids become underscores. */
 void config_variable(char out[CONFIG_NAME_TEXT], const char *name, const char *suffix)
@@ -119,14 +121,31 @@ static bool check_providers(const char *list, const char *name, struct error *er
 		bool is_known = length == 0;
 
 		for (size_t i = 0; i < providers_count && !is_known; i++)
-			is_known = strlen(providers[i]->id) == length &&
-				   memcmp(providers[i]->id, list, length) == 0;
+			is_known = provider_is_called(providers[i], list, length);
 		if (!is_known)
 			return error_set(error, ERROR_INVALID, "%s: there is no provider '%.*s'",
 					 name, (int)(length < 64 ? length : 64), list);
 		list += length + (list[length] != '\0');
 	}
 	return true;
+}
+
+static bool check_files(const char *text, const char *name, struct error *error)
+{
+	struct error inner;
+
+	error_init(&inner, NULL);
+	return files_check(text, &inner) ||
+	       error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
+}
+
+static bool check_discount(const char *text, const char *name, struct error *error)
+{
+	struct error inner;
+
+	error_init(&inner, NULL);
+	return discount_check(text, &inner) ||
+	       error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
 }
 
 static bool check_url(const char *name, const char *text, struct error *error)
@@ -154,6 +173,8 @@ static bool set_text(void *at, enum config_setting setting, const char *name, co
 		return error_set(error, ERROR_INVALID,
 				 "%s: '%s' is not HOST:PORT, [V6]:PORT or unix:PATH", name, text);
 	if (setting == CONFIG_providers && !check_providers(text, name, error))
+		return false;
+	if (setting == CONFIG_price_files && !check_files(text, name, error))
 		return false;
 	if (setting == CONFIG_ecb_url && *text && !check_url(name, text, error))
 		return false;
@@ -276,6 +297,8 @@ bool config_derive(struct config *config, const char *name, const char *suffix, 
 	if (!derived || !copy || !own_name)
 		return error_set(error, ERROR_INTERNAL, "%s: out of memory", name);
 	if (strcmp(suffix, "URL") == 0 && !check_url(name, value, error))
+		return false;
+	if (strcmp(suffix, "DISCOUNT") == 0 && !check_discount(value, name, error))
 		return false;
 	*derived = (struct config_derived){.next = config->derived,
 					   .name = own_name,

@@ -6,7 +6,7 @@
  *
  * Per provider, derived from the providers table: GPUPICK_<PROVIDER>_URL overrides a feed's base
  * URL (and is the only way to a private address), GPUPICK_<PROVIDER>_KEY (or _KEY_FILE) is its
- * credential.
+ * credential, GPUPICK_<PROVIDER>_DISCOUNT what the company pays less than the list (discount.h).
  */
 #ifndef SERVER_CONFIG_H
 #define SERVER_CONFIG_H
@@ -41,6 +41,7 @@
 	X(SECONDS, fetch_timeout_seconds, "60", "whole time of one request to a provider")         \
 	X(TEXT, providers, "", "only these feeds, separated by commas; empty = all that can run")  \
 	X(TEXT, ecb_url, "", "another base URL for the ECB's exchange rates")                      \
+	X(TEXT, price_files, "", "price lists to watch: [PROVIDER=]PATH, separated by commas")     \
 	X(FLAG, bundled, "true", "use the bundled prices where a provider has no live ones")
 
 #define CONFIG_TYPE_TEXT const char *

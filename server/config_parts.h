@@ -11,7 +11,7 @@
 
 #define CONFIG_PREFIX "GPUPICK_"
 #define CONFIG_NAME_TEXT 160
-#define CONFIG_SUFFIXES 2
+#define CONFIG_SUFFIXES 3
 
 enum config_kind {
 	CONFIG_KIND_TEXT,

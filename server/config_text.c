@@ -8,6 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Has any feed of the provider a use for one? */
+static bool has_key(const char *id)
+{
+	for (size_t i = 0; i < providers_count; i++)
+		if (strcmp(providers[i]->id, id) == 0 && providers[i]->key_variable)
+			return true;
+	return false;
+}
+
 void config_help(FILE *stream)
 {
 	fputs("Every setting is an environment variable and a flag of the same name:\n"
@@ -23,16 +32,21 @@ void config_help(FILE *stream)
 			*config_items[i].fallback ? " (default " : "", config_items[i].fallback,
 			*config_items[i].fallback ? ")" : "");
 	}
-	fputs("\nPer provider: another base URL (the only way to a private address), and its "
-	      "key.\n",
+	fputs("\nPer provider: another base URL (the only way to a private address), its key, and "
+	      "by\n"
+	      "GPUPICK_<PROVIDER>_DISCOUNT the per cent that are taken off its prices on demand, "
+	      "or\n"
+	      "KIND:PERCENT, ... (on_demand, spot, reserved).\n",
 	      stream);
 	for (size_t i = 0; i < providers_count; i++) {
 		char url[CONFIG_NAME_TEXT], key[CONFIG_NAME_TEXT];
 
+		if (provider_find(providers[i]->id) != providers[i])
+			continue; /* a further feed of the same */
 		config_variable(url, providers[i]->id, "URL");
 		config_variable(key, providers[i]->id, "KEY");
 		fprintf(stream, "%-32s %s\n", url,
-			providers[i]->key_variable ? key : "(no key needed)");
+			has_key(providers[i]->id) ? key : "(no key needed)");
 	}
 }
 

@@ -309,8 +309,9 @@ static void render_provider_times(const struct metrics *metrics, struct writer *
 			int64_t us = atomic_load((const _Atomic int64_t *)at);
 
 			if (us) /* never: no sample rather than 1970 */
-				writer_format(writer, "%s{provider=\"%s\"} %.6f\n", times[t].name,
-					      providers[i]->id, seconds(us));
+				writer_format(writer, "%s{provider=\"%s\",source=\"%s\"} %.6f\n",
+					      times[t].name, providers[i]->id, providers[i]->source,
+					      seconds(us));
 		}
 	}
 }
@@ -320,25 +321,29 @@ static void render_provider_rows(const struct metrics *metrics, struct writer *w
 	head(writer, "gpupick_ingest_rows", "gauge", "Rows of the last stored refresh.");
 	for (size_t i = 0; i < metrics->providers; i++) {
 		const struct provider_metrics *own = &metrics->ingest[i];
-		const char *id = providers[i]->id;
+		const char *id = providers[i]->id, *source = providers[i]->source;
 
 		if (!atomic_load(&own->last_success_us))
 			continue;
-		writer_format(writer,
-			      "gpupick_ingest_rows{provider=\"%s\",state=\"seen\"} %lld\n"
-			      "gpupick_ingest_rows{provider=\"%s\",state=\"accepted\"} %lld\n"
-			      "gpupick_ingest_rows{provider=\"%s\",state=\"rejected\"} %lld\n",
-			      id, (long long)atomic_load(&own->seen), id,
-			      (long long)atomic_load(&own->accepted), id,
-			      (long long)atomic_load(&own->rejected));
+		writer_format(
+			writer,
+			"gpupick_ingest_rows{provider=\"%s\",source=\"%s\",state=\"seen\"} %lld\n"
+			"gpupick_ingest_rows{provider=\"%s\",source=\"%s\",state=\"accepted\"} "
+			"%lld\n"
+			"gpupick_ingest_rows{provider=\"%s\",source=\"%s\",state=\"rejected\"} "
+			"%lld\n",
+			id, source, (long long)atomic_load(&own->seen), id, source,
+			(long long)atomic_load(&own->accepted), id, source,
+			(long long)atomic_load(&own->rejected));
 	}
 	head(writer, "gpupick_ingest_unmapped_gpu_names", "gauge",
 	     "Rows of the last stored refresh whose accelerator no rule knew.");
 	for (size_t i = 0; i < metrics->providers; i++) {
 		if (atomic_load(&metrics->ingest[i].last_success_us))
 			writer_format(writer,
-				      "gpupick_ingest_unmapped_gpu_names{provider=\"%s\"} %lld\n",
-				      providers[i]->id,
+				      "gpupick_ingest_unmapped_gpu_names{provider=\"%s\",source=\"%"
+				      "s\"} %lld\n",
+				      providers[i]->id, providers[i]->source,
 				      (long long)atomic_load(&metrics->ingest[i].unmapped));
 	}
 }
@@ -352,22 +357,26 @@ static void render_ingest(const struct metrics *metrics, struct writer *writer)
 
 			if (runs)
 				writer_format(writer,
-					      "gpupick_ingest_runs_total{provider=\"%s\",result="
+					      "gpupick_ingest_runs_total{provider=\"%s\",source=\"%"
+					      "s\",result="
 					      "\"%s\"} %llu\n",
-					      providers[i]->id, results[r],
+					      providers[i]->id, providers[i]->source, results[r],
 					      (unsigned long long)runs);
 		}
 	}
 	head(writer, "gpupick_ingest_response_bytes_total", "counter",
 	     "Bytes of the providers' answers, decoded.");
 	for (size_t i = 0; i < metrics->providers; i++)
-		writer_format(writer, "gpupick_ingest_response_bytes_total{provider=\"%s\"} %llu\n",
-			      providers[i]->id,
-			      (unsigned long long)value(&metrics->ingest[i].bytes));
+		writer_format(
+			writer,
+			"gpupick_ingest_response_bytes_total{provider=\"%s\",source=\"%s\"} %llu\n",
+			providers[i]->id, providers[i]->source,
+			(unsigned long long)value(&metrics->ingest[i].bytes));
 	head(writer, "gpupick_ingest_changes_total", "counter", "Offers that a refresh changed.");
 	for (size_t i = 0; i < metrics->providers; i++)
-		writer_format(writer, "gpupick_ingest_changes_total{provider=\"%s\"} %llu\n",
-			      providers[i]->id,
+		writer_format(writer,
+			      "gpupick_ingest_changes_total{provider=\"%s\",source=\"%s\"} %llu\n",
+			      providers[i]->id, providers[i]->source,
 			      (unsigned long long)value(&metrics->ingest[i].changes));
 	render_provider_times(metrics, writer);
 	render_provider_rows(metrics, writer);

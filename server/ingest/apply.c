@@ -1,11 +1,14 @@
 #include "server/ingest/apply.h"
 
+#include "server/clock.h"
 #include "server/ingest/guard.h"
 #include "server/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define FEW_TENTHS 7 /* of the usual number of rows: below, a good refresh is remarked on */
 
 static void result_from_harvest(const struct harvest *harvest, struct result *out)
 {
@@ -26,6 +29,8 @@ static void result_from_harvest(const struct harvest *harvest, struct result *ou
 	};
 	if (!out->is_ok)
 		snprintf(out->detail, sizeof(out->detail), "%s", harvest->error.detail);
+	else if (feed->note[0])
+		snprintf(out->detail, sizeof(out->detail), "%s", feed->note);
 	else if (feed->first_rejection[0])
 		snprintf(out->detail, sizeof(out->detail), "first row refused: %s",
 			 feed->first_rejection);
@@ -62,6 +67,47 @@ static bool store_rows(struct store *store, struct harvest *harvest, struct resu
 	return true;
 }
 
+static bool read_prices(struct store *store, struct harvest *harvest, struct guard_price **out,
+			size_t *count, struct error *error)
+{
+	struct store_price *prices;
+
+	if (!store_read_prices(store, harvest->provider->id, harvest->provider->source,
+			       &harvest->arena, &prices, count, error))
+		return false;
+	*out = arena_array(&harvest->arena, *count ? *count : 1, sizeof(**out));
+	for (size_t i = 0; *out && i < *count; i++)
+		(*out)[i] = (struct guard_price){prices[i].id, prices[i].micros};
+	return *out || error_set(error, ERROR_FEED, "no memory to compare with the last refresh");
+}
+
+/* Rows whose price jumped keep their last good values, with their date, until a second refresh
+ * agrees. */
+static bool keep_waiting(struct store *store, struct harvest *harvest,
+			 const struct guard_verdict *verdict, struct error *error)
+{
+	struct feed *feed = &harvest->feed;
+	uint64_t *ids;
+	struct offer *rows;
+	size_t count;
+
+	if (!verdict->waiting_count)
+		return true;
+	ids = arena_array(&harvest->arena, verdict->waiting_count, sizeof(*ids));
+	for (size_t i = 0; ids && i < verdict->waiting_count; i++)
+		ids[i] = feed->offers[verdict->waiting[i]].id;
+	if (!ids)
+		return error_set(error, ERROR_FEED, "no memory for rows that wait");
+	if (!store_read_offers(store, ids, verdict->waiting_count, &harvest->arena, &rows, &count,
+			       error))
+		return false;
+	for (size_t i = 0; i < verdict->waiting_count; i++)
+		for (size_t r = 0; r < count; r++)
+			if (rows[r].id == ids[i])
+				feed->offers[verdict->waiting[i]] = rows[r];
+	return true;
+}
+
 /* False with an error for the database's faults only; a refresh that is held is a result. */
 static bool guard_and_store(struct store *store, struct harvest *harvest, bool accept,
 			    struct result *out, struct error *error)
@@ -69,15 +115,15 @@ static bool guard_and_store(struct store *store, struct harvest *harvest, bool a
 	struct arena *arena = &harvest->arena;
 	const char *provider = harvest->provider->id, *source = harvest->provider->source;
 	struct guard_verdict verdict;
-	struct offer *last;
+	struct guard_price *last;
 	size_t last_count;
 	char *state;
 
-	if (!store_read_source(store, provider, source, arena, &last, &last_count, error) ||
+	if (!read_prices(store, harvest, &last, &last_count, error) ||
 	    !store_read_guard(store, provider, source, arena, &state, error) ||
 	    !guard_check(state, last, last_count, accept, &harvest->feed, &verdict, error))
 		return false;
-	out->rows_waiting = verdict.jumped;
+	out->rows_waiting = (int64_t)verdict.waiting_count;
 	if (!harvest->feed.count && !last_count) {
 		result_fail(out, "empty", "the feed has no usable row");
 		return true;
@@ -85,7 +131,13 @@ static bool guard_and_store(struct store *store, struct harvest *harvest, bool a
 	if (verdict.is_held) {
 		result_fail(out, verdict.is_empty ? "empty" : "held", verdict.reason);
 	} else {
-		if (!store_rows(store, harvest, out, error))
+		if (!keep_waiting(store, harvest, &verdict, error) ||
+		    !store_rows(store, harvest, out, error))
+			return false;
+		/* After the rows: if this is lost, too much is fetched next time, never too little.
+		 */
+		if (harvest->provider->remembers &&
+		    !store_write_memo(store, provider, source, harvest->feed.memo_next, error))
 			return false;
 		if (verdict.reason[0])
 			snprintf(out->detail, sizeof(out->detail), "%s", verdict.reason);
@@ -96,8 +148,9 @@ static bool guard_and_store(struct store *store, struct harvest *harvest, bool a
 }
 
 static void record_run(struct store *store, const struct harvest *harvest, int64_t refresh_seconds,
-		       const struct result *result)
+		       struct result *result)
 {
+	char rejections[FEED_REJECTIONS_TEXT];
 	const struct store_run run = {
 		.provider = result->provider,
 		.source = result->source,
@@ -112,6 +165,7 @@ static void record_run(struct store *store, const struct harvest *harvest, int64
 		.rows_accepted = result->rows_accepted,
 		.rows_rejected = result->rows_rejected,
 		.rows_unmapped = result->rows_unmapped,
+		.rejections = feed_rejections(&harvest->feed, rejections, sizeof(rejections)),
 		.inserted = result->inserted,
 		.changed = result->changed,
 		.unchanged = result->unchanged,
@@ -120,7 +174,8 @@ static void record_run(struct store *store, const struct harvest *harvest, int64
 	struct error error;
 
 	error_init(&error, NULL);
-	if (!store_record_run(store, &run, &error))
+	if (!store_record_run(store, &run, &error) ||
+	    !store_read_usual(store, run.provider, run.source, &result->rows_usual, &error))
 		log_event(LOG_ERROR, "run not recorded", "provider", result->provider, "detail",
 			  error.detail, NULL);
 }
@@ -170,6 +225,52 @@ void apply(struct store *store, struct harvest *harvest, const struct apply_opti
 	if (out->is_ok && !guard_and_store(store, harvest, options->accept, out, &error))
 		result_fail(out, "store", error.detail);
 	record_run(store, harvest, options->refresh_seconds, out);
+	if (out->is_ok && out->rows_accepted * 10 < out->rows_usual * FEW_TENTHS)
+		snprintf(out->detail, sizeof(out->detail),
+			 "fewer rows than usual: %" PRId64 " where the median is %" PRId64,
+			 out->rows_accepted, out->rows_usual);
 	count_run(options, harvest, out);
 	log_result(out);
+}
+
+static bool retire_one(struct store *store, const char *provider, const char *source,
+		       const char *why, struct error *error)
+{
+	const int64_t now_us = clock_wall_us();
+	const struct store_refresh nothing = {
+		.provider = provider, .source = source, .observed_at_us = now_us};
+	struct store_run run = {
+		.provider = provider,
+		.source = source,
+		.started_us = now_us,
+		.finished_us = now_us,
+		.outcome = STORE_REMOVED,
+		.detail = why,
+	};
+	struct store_outcome outcome;
+
+	if (!store_apply(store, &nothing, &outcome, error))
+		return false;
+	run.withdrawn = outcome.withdrawn;
+	log_event(LOG_INFO, "feed is retired", "provider", provider, "source", source, "detail",
+		  why, NULL);
+	return store_record_run(store, &run, error);
+}
+
+bool retire(struct store *store, const char *provider, const char *source, const char *why,
+	    struct error *error)
+{
+	struct store_source *sources;
+	struct arena arena;
+	size_t count;
+	bool ok;
+
+	arena_init(&arena, (size_t)16 << 20);
+	ok = store_read_sources(store, source, &arena, &sources, &count, error);
+	for (size_t i = 0; ok && i < count; i++)
+		if (strcmp(sources[i].provider, provider) == 0 &&
+		    strcmp(sources[i].source, source) == 0)
+			ok = retire_one(store, provider, source, why, error);
+	arena_release(&arena);
+	return ok;
 }

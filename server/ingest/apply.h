@@ -15,6 +15,7 @@ struct result {
 	bool is_ok;
 	double seconds;
 	int64_t requests, rows_seen, rows_accepted, rows_rejected, rows_unmapped, rows_waiting;
+	int64_t rows_usual; /* median of the last fortnight's; 0 = none */
 	int64_t inserted, changed, unchanged, withdrawn;
 	double retry_after_seconds; /* -1 = not asked for */
 };
@@ -25,6 +26,11 @@ struct apply_options {
 	struct metrics *metrics; /* may be NULL */
 	size_t index;		 /* in the providers table, for metrics */
 };
+
+/* Withdraws what a source that is there no more still has on sale. Nothing is done where there is
+ * no such source. */
+bool retire(struct store *store, const char *provider, const char *source, const char *why,
+	    struct error *error);
 
 /* Always fills `out`. */
 void apply(struct store *store, struct harvest *harvest, const struct apply_options *options,

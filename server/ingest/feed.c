@@ -2,11 +2,15 @@
  * them. */
 #include "server/ingest/provider.h"
 
+#include "core/pool.h"
 #include "server/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define FEW_ROWS 65536
+#define MANY_ROWS ((size_t)2 << 20)
 
 const char *const rejection_names[REJECTIONS] = {
 	[REJECTED_SCHEMA] = "schema",	    [REJECTED_NO_PRICE] = "no_price",
@@ -15,13 +19,21 @@ const char *const rejection_names[REJECTIONS] = {
 	[REJECTED_JUMP] = "jump",
 };
 
+/* Kept once: rows of a feed repeat their texts thousands of times. */
 const char *feed_text(struct feed *feed, const char *text)
 {
-	char *copy;
+	const char *copy = NULL;
 
 	if (!text || !*text)
 		return "";
-	copy = arena_strdup(feed->arena, text);
+	if (!feed->texts) {
+		struct pool *texts = arena_alloc(feed->arena, sizeof(*texts));
+
+		if (texts && pool_init(texts, feed->arena, feed->arena))
+			feed->texts = texts;
+	}
+	if (feed->texts)
+		copy = pool_intern(feed->texts, text);
 	if (!copy) {
 		feed->is_exhausted = true;
 		return "";
@@ -34,11 +46,25 @@ int64_t feed_time(const char *text)
 	return clock_parse(text);
 }
 
+const char *feed_time_text(struct feed *feed, int64_t wall_us)
+{
+	char text[CLOCK_TEXT];
+
+	clock_format(wall_us, text);
+	return feed_text(feed, text);
+}
+
 static bool feed_grow(struct feed *feed)
 {
 	size_t capacity = feed->capacity ? feed->capacity * 2 : 64;
-	struct offer *grown = arena_array(feed->arena, capacity, sizeof(*grown));
 
+	/* Arrays that were outgrown stay in the arena; of a large one only what is used is real
+	 * memory. */
+	if (capacity > FEW_ROWS)
+		capacity = capacity < MANY_ROWS ? MANY_ROWS : capacity;
+	struct offer *grown;
+
+	grown = arena_array(feed->arena, capacity, sizeof(*grown));
 	if (!grown)
 		return false;
 	if (feed->count)
@@ -89,6 +115,20 @@ struct offer *feed_copy(struct feed *feed, const struct offer *base)
 	return offer;
 }
 
+void feed_keep(struct feed *feed, const char *region, bool is_confirmed)
+{
+	for (size_t i = 0; i < feed->last_count; i++) {
+		struct offer *offer;
+
+		if (strcmp(feed->last[i].region, region) != 0)
+			continue;
+		feed->rows_seen++;
+		offer = feed_copy(feed, &feed->last[i]);
+		if (offer && is_confirmed)
+			offer->observed_at_us = feed->now_us;
+	}
+}
+
 void feed_price_euro(struct feed *feed, struct offer *offer, int64_t euro_micros,
 		     const char *amount)
 {
@@ -116,6 +156,22 @@ void feed_reject(struct feed *feed, enum rejection reason, const char *format, .
 	va_start(arguments, format);
 	vsnprintf(feed->first_rejection, sizeof(feed->first_rejection), format, arguments);
 	va_end(arguments);
+}
+
+const char *feed_rejections(const struct feed *feed, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (int reason = 0; reason < REJECTIONS && used < size; reason++)
+		if (feed->rejected[reason]) {
+			int more = snprintf(out + used, size - used, "%s%s %lld", used ? ", " : "",
+					    rejection_names[reason],
+					    (long long)feed->rejected[reason]);
+
+			used += more > 0 ? (size_t)more : 0;
+		}
+	return out;
 }
 
 /* Where the decimal point stands and which digits there are; the digits themselves stay in place.

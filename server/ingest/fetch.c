@@ -23,15 +23,17 @@ const char *const fetch_failure_names[FETCH_FAILURES] = {
 	[FETCH_TRUNCATED] = "truncated",
 	[FETCH_REFUSED] = "refused",
 	[FETCH_STOPPED] = "stopped",
+	[FETCH_UNWANTED] = "unwanted",
 	[FETCH_OTHER] = "other",
 };
 
 struct fetch {
 	CURL *curl;
 	char *buffer;
-	size_t length, capacity;
+	size_t length, capacity; /* decoded bytes so far, in the buffer or through the sink */
 	const struct fetch_options *options; /* of the request that is running */
-	bool is_too_large, is_out_of_memory, is_private;
+	bool is_streaming; /* set by the request and the status, at the first bytes */
+	bool is_too_large, is_out_of_memory, is_private, is_unwanted;
 	char message[CURL_ERROR_SIZE];
 };
 
@@ -63,6 +65,15 @@ void fetch_free(struct fetch *fetch)
 	free(fetch);
 }
 
+static bool is_for_sink(const struct fetch *fetch)
+{
+	long status = 0;
+
+	return fetch->options->sink &&
+	       curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK &&
+	       status == 200;
+}
+
 /* curl hands over decoded bytes here: the only place where a compressed bomb can be stopped. */
 static size_t fetch_write(char *bytes, size_t size, size_t count, void *closure)
 {
@@ -72,6 +83,14 @@ static size_t fetch_write(char *bytes, size_t size, size_t count, void *closure)
 	if (more > fetch->options->body_max - fetch->length) {
 		fetch->is_too_large = true;
 		return 0;
+	}
+	if (!fetch->length)
+		fetch->is_streaming = is_for_sink(fetch);
+	if (fetch->is_streaming) {
+		fetch->length += more;
+		fetch->is_unwanted =
+			!fetch->options->sink(fetch->options->sink_closure, bytes, more);
+		return fetch->is_unwanted ? 0 : more;
 	}
 	if (fetch->length + more + 1 > fetch->capacity) {
 		size_t capacity = fetch->capacity ? fetch->capacity : FIRST_BUFFER_BYTES;
@@ -126,7 +145,7 @@ static bool is_harmless(const char *header)
 /* A header beyond the two that every request has may be a credential, whatever its name. */
 static bool may_redirect(const struct fetch_request *request)
 {
-	if (strcmp(request->method, "GET") != 0)
+	if (strcmp(request->method, "GET") != 0 || request->signature)
 		return false;
 	for (int i = 0; i < request->headers_count; i++)
 		if (!is_harmless(request->headers[i]))
@@ -191,6 +210,9 @@ static bool set_request(CURL *curl, const struct fetch_request *request, struct 
 	    !set_long(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX) ||
 	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) != CURLE_OK)
 		return false;
+	if (request->signature && (!set_text(curl, CURLOPT_AWS_SIGV4, request->signature) ||
+				   !set_text(curl, CURLOPT_USERPWD, request->credentials)))
+		return false;
 	if (strcmp(request->method, "POST") != 0)
 		return set_long(curl, CURLOPT_HTTPGET, 1);
 	return set_long(curl, CURLOPT_POST, 1) &&
@@ -236,6 +258,8 @@ static enum fetch_failure classify(const struct fetch *fetch, CURLcode code)
 		return FETCH_REFUSED;
 	if (fetch->is_too_large)
 		return FETCH_TOO_LARGE;
+	if (fetch->is_unwanted)
+		return FETCH_UNWANTED;
 	switch ((int)code) {
 	case CURLE_OK:
 		return FETCH_OK;
@@ -285,7 +309,9 @@ static enum fetch_failure take_response(struct fetch *fetch, const struct fetch_
 	}
 	*out = (struct fetch_response){
 		.status = (unsigned)status,
-		.body = arena_strndup(arena, fetch->buffer ? fetch->buffer : "", fetch->length),
+		.body = fetch->buffer && !fetch->is_streaming
+				? arena_strndup(arena, fetch->buffer, fetch->length)
+				: "",
 		.length = fetch->length,
 		.content_type = strlen(type) <= CONTENT_TYPE_MAX ? type : "",
 		.link = header_text(fetch->curl, "Link", arena),
@@ -308,6 +334,8 @@ static enum fetch_failure report(struct fetch *fetch, const struct fetch_request
 		text = "its name resolves to a private address";
 	else if (fetch->is_out_of_memory)
 		text = "no memory";
+	if (failure == FETCH_UNWANTED)
+		return failure;
 	if (failure == FETCH_TOO_LARGE)
 		error_set(error, ERROR_FEED, "%s: the answer is larger than %zu bytes when decoded",
 			  request->label, fetch->options->body_max);
@@ -329,6 +357,7 @@ enum fetch_failure fetch_perform(struct fetch *fetch, const struct fetch_request
 	curl_easy_reset(fetch->curl); /* keeps connections */
 	fetch->options = options;
 	fetch->length = 0;
+	fetch->is_streaming = fetch->is_unwanted = false;
 	fetch->is_too_large = fetch->is_out_of_memory = fetch->is_private = false;
 	fetch->message[0] = '\0';
 	for (int i = 0; i < request->headers_count; i++) {

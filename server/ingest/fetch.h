@@ -26,7 +26,12 @@ struct fetch_request {
 	int headers_count;
 	const char *body;  /* POST; NULL otherwise */
 	const char *label; /* file name stem for --record: "plans-1" */
-	bool is_optional;  /* a final 4xx answer is skipped, not a failure of the feed */
+	const char
+		*signature; /* "aws:amz:us-east-1:ec2": signed by SigV4 with credentials; or NULL */
+	const char *credentials; /* "id:secret" */
+	bool is_secret;		 /* the answer holds a credential: --record leaves it out */
+	bool is_optional;	 /* a final 4xx answer is skipped, not a failure of the feed */
+	bool is_streamed;	 /* too large to keep: handed over as it comes, see provider.h */
 };
 
 struct fetch_response {
@@ -46,16 +51,22 @@ enum fetch_failure {
 	FETCH_TIMEOUT,
 	FETCH_TOO_LARGE,
 	FETCH_TRUNCATED,
-	FETCH_REFUSED, /* private address, plain http or a bad redirect */
-	FETCH_STOPPED, /* the process is stopping */
+	FETCH_REFUSED,	/* private address, plain http or a bad redirect */
+	FETCH_STOPPED,	/* the process is stopping */
+	FETCH_UNWANTED, /* the sink would take no more; it knows why */
 	FETCH_OTHER,
 	FETCH_FAILURES
 };
 
 extern const char *const fetch_failure_names[FETCH_FAILURES];
 
+/* Takes the decoded bytes of an answer with status 200 as they come; false ends the transfer. */
+typedef bool fetch_sink(void *closure, const char *bytes, size_t length);
+
 struct fetch_options {
 	size_t body_max;
+	fetch_sink *sink; /* NULL = the body is kept and handed over whole */
+	void *sink_closure;
 	double timeout_seconds, connect_timeout_seconds;
 	bool allow_private;	 /* the base URL was set by configuration */
 	const atomic_bool *stop; /* looked at every second or so; may be NULL */

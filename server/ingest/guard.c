@@ -14,7 +14,6 @@
 struct seen {
 	uint64_t id;
 	int64_t micros;
-	size_t index; /* into the offers that it was made from */
 };
 
 struct seen_list {
@@ -53,7 +52,21 @@ static bool seen_from_offers(struct arena *arena, const struct offer *offers, si
 	for (size_t i = 0; i < count; i++)
 		if (offers[i].price_micros > 0)
 			out->rows[out->count++] =
-				(struct seen){offers[i].id, offers[i].price_micros, i};
+				(struct seen){offers[i].id, offers[i].price_micros};
+	qsort(out->rows, out->count, sizeof(*out->rows), by_id);
+	return true;
+}
+
+static bool seen_from_prices(struct arena *arena, const struct guard_price *prices, size_t count,
+			     struct seen_list *out)
+{
+	*out = (struct seen_list){
+		.rows = arena_array(arena, count ? count : 1, sizeof(struct seen))};
+	if (!out->rows)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (prices[i].micros > 0)
+			out->rows[out->count++] = (struct seen){prices[i].id, prices[i].micros};
 	qsort(out->rows, out->count, sizeof(*out->rows), by_id);
 	return true;
 }
@@ -156,17 +169,18 @@ static void suspect(const struct seen_list *before, const struct seen_list *now,
 		snprintf(reason, reason_size, "%zu of %zu rows moved tenfold", moved, common);
 }
 
-/* Rows that jumped get their last good values; those whose jump was told before keep it. */
+/* Rows that jumped wait; those whose jump was told before do not. */
 static bool hold_jumps(const struct seen_list *before, const struct memory *memory,
-		       const struct offer *last, struct feed *feed, struct guard_verdict *out,
-		       struct seen_list *waiting)
+		       struct feed *feed, struct guard_verdict *out, struct seen_list *waiting)
 {
-	waiting->rows =
-		arena_array(feed->arena, feed->count ? feed->count : 1, sizeof(struct seen));
-	if (!waiting->rows)
+	const size_t most = feed->count ? feed->count : 1;
+
+	waiting->rows = arena_array(feed->arena, most, sizeof(struct seen));
+	out->waiting = arena_array(feed->arena, most, sizeof(*out->waiting));
+	if (!waiting->rows || !out->waiting)
 		return false;
 	for (size_t i = 0; i < feed->count; i++) {
-		struct offer *offer = &feed->offers[i];
+		const struct offer *offer = &feed->offers[i];
 		const struct seen *old = seen_find(before, offer->id), *told;
 
 		if (!old || !has_jumped(old->micros, offer->price_micros))
@@ -177,9 +191,8 @@ static bool hold_jumps(const struct seen_list *before, const struct memory *memo
 		feed_reject(feed, REJECTED_JUMP,
 			    "%.60s in \"%.30s\": %" PRId64 " to %" PRId64 " micro-dollars",
 			    offer->instance_type, offer->region, old->micros, offer->price_micros);
-		waiting->rows[waiting->count++] = (struct seen){offer->id, offer->price_micros, i};
-		out->jumped++;
-		*offer = last[old->index];
+		waiting->rows[waiting->count++] = (struct seen){offer->id, offer->price_micros};
+		out->waiting[out->waiting_count++] = i;
 	}
 	return true;
 }
@@ -210,7 +223,7 @@ static bool guard_hold(const struct memory *memory, const struct seen_list *now,
 	return out->state != NULL;
 }
 
-bool guard_check(const char *state, const struct offer *last, size_t last_count, bool accept,
+bool guard_check(const char *state, const struct guard_price *last, size_t last_count, bool accept,
 		 struct feed *feed, struct guard_verdict *out, struct error *error)
 {
 	struct seen_list before, now, waiting = {0};
@@ -221,14 +234,14 @@ bool guard_check(const char *state, const struct offer *last, size_t last_count,
 	if (accept)
 		return true;
 	ok = memory_parse(feed->arena, state, &memory) &&
-	     seen_from_offers(feed->arena, last, last_count, &before) &&
+	     seen_from_prices(feed->arena, last, last_count, &before) &&
 	     seen_from_offers(feed->arena, feed->offers, feed->count, &now);
 	if (ok) {
 		suspect(&before, &now, out->reason, sizeof(out->reason));
 		if (out->reason[0]) {
 			ok = guard_hold(&memory, &now, feed, out);
 		} else {
-			ok = hold_jumps(&before, &memory, last, feed, out, &waiting) &&
+			ok = hold_jumps(&before, &memory, feed, out, &waiting) &&
 			     (out->state = memory_print(feed->arena, 0, &waiting)) != NULL;
 		}
 	}

@@ -12,20 +12,27 @@
 
 #include "server/ingest/provider.h"
 
+/* What an offer of the last good set cost; PRICE_UNKNOWN = not known. */
+struct guard_price {
+	uint64_t id;
+	int64_t micros;
+};
+
 struct guard_verdict {
 	bool is_held; /* nothing of this refresh may be stored */
 	bool is_empty;
-	char reason[200];  /* why held, or that it was accepted after all; "" else */
-	int64_t jumped;	   /* rows that wait */
+	char reason[200]; /* why held, or that it was accepted after all; "" else */
+	size_t *waiting;  /* rows that wait, by their place in feed->offers */
+	size_t waiting_count;
 	const char *state; /* to keep for the next refresh, in the feed's arena */
 };
 
 /*
  * `last` is the last good set, `state` what the previous verdict said ("" at first; nonsense counts
- * as ""). feed->offers, sorted by id, loses no row: rows that wait get their last good values. With
- * `accept` an operator has looked: nothing is held. False only when memory is out.
+ * as ""). The caller gives rows that wait their last good values. With `accept` an operator has
+ * looked: nothing is held. False only when memory is out.
  */
-bool guard_check(const char *state, const struct offer *last, size_t last_count, bool accept,
+bool guard_check(const char *state, const struct guard_price *last, size_t last_count, bool accept,
 		 struct feed *feed, struct guard_verdict *out, struct error *error);
 
 #endif

@@ -1,12 +1,14 @@
 #include "server/ingest/harvest.h"
 
 #include "server/clock.h"
+#include "server/ingest/discount.h"
 
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
-#define FEED_BYTES_MAX ((size_t)512 << 20)
+#define FEED_BYTES_MAX                                                                             \
+	((size_t)1536 << 20) /* address space: what a feed does not use of it is never real */
 #define CONNECT_SECONDS 5.0
 #define FIRST_DELAY_SECONDS 0.5
 #define DELAY_MAX_SECONDS 30.0
@@ -78,6 +80,7 @@ static bool is_worth_retrying(enum fetch_failure failure, unsigned status)
 	case FETCH_TOO_LARGE:
 	case FETCH_REFUSED:
 	case FETCH_STOPPED:
+	case FETCH_UNWANTED:
 	case FETCH_FAILURES:
 		break;
 	}
@@ -98,14 +101,42 @@ static bool back_off(struct harvest *harvest, int64_t attempt, double retry_afte
 	return pause_seconds(delay, harvest->stop);
 }
 
+/* A streamed answer on its way to the provider. */
+struct stream {
+	struct harvest *harvest;
+	const struct fetch_request *request;
+	size_t offset;
+};
+
+static bool take_chunk(void *closure, const char *bytes, size_t length)
+{
+	struct stream *stream = closure;
+	struct harvest *harvest = stream->harvest;
+	const struct provider *provider = harvest->provider;
+	const size_t offset = stream->offset;
+
+	stream->offset += length;
+	return (!harvest->record ||
+		record_write(harvest->record, provider->id, stream->request->label, offset, bytes,
+			     length, &harvest->error)) &&
+	       provider->chunk(&harvest->feed, stream->request, offset, bytes, length,
+			       &harvest->error);
+}
+
 /* One answer with status 200, or with a final 4xx that the provider can do without (*skip). */
 static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 		       const struct fetch_request *request, struct arena *page,
 		       struct fetch_response *out, bool *skip)
 {
+	const struct provider *provider = harvest->provider;
+	const struct feed before = harvest->feed;
+	struct stream stream = {.harvest = harvest, .request = request};
 	const struct fetch_options options = {
-		.body_max = harvest->provider->body_max,
-		.timeout_seconds = harvest->timeout_seconds,
+		.body_max = request->is_streamed ? provider->stream_max : provider->body_max,
+		.sink = request->is_streamed ? take_chunk : NULL,
+		.sink_closure = &stream,
+		.timeout_seconds =
+			request->is_streamed ? provider->stream_seconds : harvest->timeout_seconds,
 		.connect_timeout_seconds = harvest->timeout_seconds < CONNECT_SECONDS
 						   ? harvest->timeout_seconds
 						   : CONNECT_SECONDS,
@@ -118,8 +149,10 @@ static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 		enum fetch_failure failure;
 
 		arena_release(page);
-		arena_init(page, 2 * options.body_max + ((size_t)1 << 20));
+		arena_init(page, 2 * provider->body_max + ((size_t)1 << 20));
 		harvest->requests++;
+		harvest->feed = before;
+		stream.offset = 0;
 		failure = fetch_perform(fetch, request, &options, page, out, &harvest->error);
 		harvest->bytes += (int64_t)out->length;
 		if (failure == FETCH_OK && out->status == 200)
@@ -127,19 +160,28 @@ static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 		if (failure == FETCH_OK)
 			error_set(&harvest->error, ERROR_FEED, "%s: HTTP %u", request->label,
 				  out->status);
-		harvest->outcome = failure == FETCH_OK ? outcome_of_status(out->status)
-						       : outcome_of_failure(failure);
+		harvest->outcome = failure == FETCH_OK	       ? outcome_of_status(out->status)
+				   : failure == FETCH_UNWANTED ? "parse"
+							       : outcome_of_failure(failure);
 		harvest->retry_after_seconds = failure == FETCH_OK ? out->retry_after_seconds : -1;
 		if (!is_worth_retrying(failure, out->status)) {
 			*skip = failure == FETCH_OK && request->is_optional && out->status >= 400 &&
 				out->status < 500;
-			return *skip;
+			break;
 		}
 		if (attempt + 1 >= harvest->attempts ||
 		    harvest->retry_after_seconds > RETRY_AFTER_MAX_SECONDS ||
 		    !back_off(harvest, attempt, harvest->retry_after_seconds))
-			return false;
+			break;
 	}
+	if (request->is_streamed && strcmp(harvest->outcome, "parse") != 0 &&
+	    !(harvest->stop && atomic_load(harvest->stop))) {
+		/* One of many large files: the provider makes do without. */
+		harvest->feed = before;
+		out->status = 0;
+		*skip = true;
+	}
+	return *skip;
 }
 
 static bool look_up_euro(struct harvest *harvest, struct fetch *fetch)
@@ -159,13 +201,43 @@ static bool look_up_euro(struct harvest *harvest, struct fetch *fetch)
 	       fail(harvest, "http");
 }
 
+/* 64-bit FNV-1a, continued; the end of the text counts too. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	do {
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	} while (*text++);
+	return hash;
+}
+
+/* A next page that was had before: of an answer that leads in a circle, each page costs a request
+ * and none brings a row. `asked` holds what was asked so far. */
+static bool is_asked_again(struct harvest *harvest, const struct fetch_request *request,
+			   uint64_t *asked)
+{
+	const int count = harvest->feed.pages_done;
+	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), request->url);
+
+	hash = hash_text(hash, request->body ? request->body : "");
+	hash = hash_text(hash, request->signature ? request->signature : "");
+	for (int i = 0; i < count; i++)
+		if (asked[i] == hash)
+			return !error_set(&harvest->error, ERROR_FEED,
+					  "%s: the pages lead back to one asked before",
+					  request->label);
+	asked[count] = hash;
+	return false;
+}
+
 static bool walk(struct harvest *harvest, struct fetch *fetch, struct arena *page)
 {
 	const struct provider *provider = harvest->provider;
 	struct feed *feed = &harvest->feed;
 	struct fetch_request request = {0};
+	uint64_t *asked = arena_array(feed->arena, provider->pages_max, sizeof(*asked));
 
-	while (provider->request(feed, &request, &harvest->error)) {
+	feed->is_exhausted = !asked;
+	while (asked && provider->request(feed, &request, &harvest->error)) {
 		struct fetch_response response;
 		bool skip;
 
@@ -178,6 +250,11 @@ static bool walk(struct harvest *harvest, struct fetch *fetch, struct arena *pag
 				  provider->pages_max);
 			return fail(harvest, "parse");
 		}
+		if (is_asked_again(harvest, &request, asked))
+			return fail(harvest, "parse");
+		if (feed->pages_done && provider->gap_seconds > 0 &&
+		    !pause_seconds(provider->gap_seconds, harvest->stop))
+			return fail(harvest, "http");
 		if (!fetch_page(harvest, fetch, &request, page, &response, &skip))
 			return false;
 		error_init(&harvest->error, NULL);
@@ -186,9 +263,9 @@ static bool walk(struct harvest *harvest, struct fetch *fetch, struct arena *pag
 							   .body = "",
 							   .content_type = "",
 							   .link = ""};
-		else if (harvest->record &&
-			 !record_write(harvest->record, provider->id, request.label, response.body,
-				       response.length, &harvest->error))
+		else if (harvest->record && !request.is_streamed && !request.is_secret &&
+			 !record_write(harvest->record, provider->id, request.label, 0,
+				       response.body, response.length, &harvest->error))
 			return fail(harvest, "http");
 		if (!provider->parse(feed, &request, &response, &harvest->error))
 			return fail(harvest, "parse");
@@ -238,6 +315,10 @@ bool harvest_run(struct harvest *harvest)
 		.base_url_is_override = harvest->base_url != NULL,
 		.key = harvest->key,
 		.now_us = harvest->started_us,
+		.last = harvest->last,
+		.last_count = harvest->last_count,
+		.memo = harvest->memo ? harvest->memo : "",
+		.memo_next = "",
 	};
 	harvest->outcome = "ok";
 	if (!fetch) {
@@ -246,6 +327,8 @@ bool harvest_run(struct harvest *harvest)
 	} else if (look_up_euro(harvest, fetch) && walk(harvest, fetch, &page)) {
 		is_good = normalise(provider, &harvest->feed, &harvest->report, &harvest->error) ||
 			  fail(harvest, "parse");
+		if (is_good && harvest->discount)
+			discount_apply(harvest->discount, &harvest->feed);
 	}
 	arena_release(&page);
 	fetch_free(fetch);
@@ -260,4 +343,5 @@ bool harvest_run(struct harvest *harvest)
 void harvest_release(struct harvest *harvest)
 {
 	arena_release(&harvest->arena);
+	arena_release(&harvest->past);
 }

@@ -17,11 +17,18 @@ struct harvest {
 	const struct provider *provider;
 	const char *base_url;		 /* override, or NULL */
 	const char *key;		 /* or NULL */
+	const char *discount;		 /* as in discount.h, or NULL */
 	const char *record;		 /* folder, or NULL */
 	struct exchange_cache *exchange; /* NULL = prices in euros are unknown */
 	int64_t attempts;
 	double timeout_seconds;
 	const atomic_bool *stop; /* may be NULL */
+
+	/* Of a provider that remembers, set by the caller, who fills the arena; released here. */
+	struct arena past;
+	const struct offer *last;
+	size_t last_count;
+	const char *memo;
 
 	/* Filled by harvest_run(). */
 	const char *outcome; /* as in store_run */
@@ -44,8 +51,9 @@ double jitter(double seconds);
 /* False when `stop` was set before the time was over. */
 bool pause_seconds(double seconds, const atomic_bool *stop);
 
-/* record.c: writes DIR/<provider>-<label>.json as it came. */
-bool record_write(const char *folder, const char *provider, const char *label, const char *body,
-		  size_t length, struct error *error);
+/* record.c: writes to DIR/<provider>-<label>.json what came, from the start of the file (offset 0)
+ * or after what was written before. */
+bool record_write(const char *folder, const char *provider, const char *label, size_t offset,
+		  const char *body, size_t length, struct error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #include "server/ingest/ingest.h"
 
 #include "server/ingest/bundled.h"
+#include "server/ingest/files.h"
 #include "server/ingest/round.h"
 #include "server/log.h"
 
@@ -10,18 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PAST_BYTES_MAX ((size_t)256 << 20)
 #define LEAD_ATTEMPTS 20
 #define LEAD_PAUSE_SECONDS 0.5
 
-/* Is `name` one of a list separated by commas? */
-static bool is_listed(const char *list, const char *name)
+/* Is it one of a list separated by commas? */
+static bool is_listed(const char *list, const struct provider *provider)
 {
-	size_t length = strlen(name);
-
 	while (*list) {
 		size_t item = strcspn(list, ",");
 
-		if (item == length && strncmp(list, name, length) == 0)
+		if (provider_is_called(provider, list, item))
 			return true;
 		list += item + (list[item] == ',');
 	}
@@ -31,19 +31,26 @@ static bool is_listed(const char *list, const char *name)
 const char *round_skip_reason(const struct config *config, const struct ingest_options *options,
 			      const struct provider *provider)
 {
-	if (options->only && strcmp(options->only, provider->id) != 0)
+	if (options->only && !provider_is_called(provider, options->only, strlen(options->only)))
 		return "not asked for";
-	if (!options->only && *config->providers && !is_listed(config->providers, provider->id))
+	if (!options->only && *config->providers && !is_listed(config->providers, provider))
 		return "not in GPUPICK_PROVIDERS";
 	if (provider->key_variable && !config_provider(config, provider->id, "KEY"))
 		return "no key";
+	if (round_is_superseded(config, provider))
+		return "a better feed of the same has its key";
 	return NULL;
+}
+
+bool round_is_superseded(const struct config *config, const struct provider *provider)
+{
+	return provider->superseded_by && config_provider(config, provider->id, "KEY");
 }
 
 static bool check_name(const char *name, size_t length, const char *setting, struct error *error)
 {
 	for (size_t i = 0; i < providers_count; i++)
-		if (strlen(providers[i]->id) == length && !strncmp(providers[i]->id, name, length))
+		if (provider_is_called(providers[i], name, length))
 			return true;
 	return error_set(error, ERROR_INVALID, "%s: there is no provider \"%.*s\"", setting,
 			 length < 40 ? (int)length : 40, name);
@@ -74,8 +81,26 @@ int64_t round_refresh_seconds(const struct config *config, const struct provider
 					    : (int64_t)provider->refresh_seconds;
 }
 
+static bool remember(struct harvest *harvest, struct store *store, struct error *error)
+{
+	const char *provider = harvest->provider->id, *source = harvest->provider->source;
+	struct offer *last;
+	char *memo;
+
+	arena_init(&harvest->past, PAST_BYTES_MAX);
+	if (!store_read_source(store, provider, source, &harvest->past, &last, &harvest->last_count,
+			       error) ||
+	    !store_read_memo(store, provider, source, &harvest->past, &memo, error)) {
+		arena_release(&harvest->past);
+		return false;
+	}
+	harvest->last = last;
+	harvest->memo = memo;
+	return true;
+}
+
 bool round_start(struct crew *crew, size_t index, const struct config *config,
-		 const struct ingest_options *options, struct error *error)
+		 const struct ingest_options *options, struct store *store, struct error *error)
 {
 	const struct provider *provider = providers[index];
 	struct task *task = &crew->tasks[index];
@@ -84,10 +109,15 @@ bool round_start(struct crew *crew, size_t index, const struct config *config,
 		.provider = provider,
 		.base_url = config_provider(config, provider->id, "URL"),
 		.key = provider->key_variable ? config_provider(config, provider->id, "KEY") : NULL,
+		.discount = config_provider(config, provider->id, "DISCOUNT"),
 		.record = options->record,
-		.attempts = config->fetch_attempts > 0 ? config->fetch_attempts : 1,
+		.attempts = !options->is_probe && config->fetch_attempts > 0
+				    ? config->fetch_attempts
+				    : 1,
 		.timeout_seconds = config->fetch_timeout_seconds,
 	};
+	if (provider->remembers && !remember(&task->harvest, store, error))
+		return false;
 	return crew_start(crew, task, error);
 }
 
@@ -105,6 +135,28 @@ static bool take_lead(struct store *store, struct error *error)
 	}
 	return error_set(error, ERROR_UNAVAILABLE,
 			 "another ingest leads on this database; stop it, or let it do the work");
+}
+
+bool round_retire(const struct config *config, struct store *store, struct error *error)
+{
+	for (size_t i = 0; i < providers_count; i++)
+		if (round_is_superseded(config, providers[i]) &&
+		    !retire(store, providers[i]->id, providers[i]->source,
+			    "superseded by the feed that its key opens", error))
+			return false;
+	return true;
+}
+
+/* Without an error when only some rows or files are bad: the report has told which. */
+static bool read_files(const struct config *config, struct store *store, FILE *report,
+		       struct error *error)
+{
+	struct files *files = files_new(config->price_files);
+	bool ok = files ? files_apply(files, store, report, error)
+			: error_set(error, ERROR_INTERNAL, "no memory");
+
+	files_free(files);
+	return ok;
 }
 
 static bool seed(const struct config *config, struct store *store, FILE *report,
@@ -145,7 +197,7 @@ static bool run_round(const struct config *config, const struct ingest_options *
 			continue;
 		}
 		any = true;
-		if (!round_start(&crew, i, config, options, error)) {
+		if (!round_start(&crew, i, config, options, store, error)) {
 			results[i].outcome = "failed";
 			results[i].is_ok = ok = false;
 		}
@@ -192,9 +244,11 @@ bool ingest_once(const struct config *config, const struct ingest_options *optio
 		ok = error_set(error, ERROR_INTERNAL, "no memory");
 	} else {
 		ok = take_lead(store, error) && store_housekeeping(store, error) &&
-		     seed(config, store, report, error);
+		     round_retire(config, store, error) && seed(config, store, report, error);
 		if (ok) {
-			ok = run_round(config, options, store, metrics, results, error);
+			bool files_ok = options->only || read_files(config, store, report, error);
+
+			ok = run_round(config, options, store, metrics, results, error) && files_ok;
 			if (report)
 				report_print(report, results, providers_count);
 		}

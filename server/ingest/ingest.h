@@ -15,6 +15,7 @@
 struct ingest_options {
 	const char *only;   /* provider id, or NULL for all */
 	const char *record; /* folder for raw payloads, or NULL */
+	bool is_probe;	    /* the feed failed several times in a row: one try a request, no more */
 	bool accept; /* an operator has looked at a refresh that is held: the guard lets all pass */
 };
 

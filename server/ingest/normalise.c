@@ -17,7 +17,7 @@
 
 #define TEXT_BYTES_MAX 200
 #define FLOOR_MICROS_GPU_HOUR 10000.0 /* 0.01 USD: an auction's floor or a unit gone wrong */
-#define CEILING_USD_GPU_HOUR 50.0
+#define CEILING_USD_GPU_HOUR 75.0     /* a GB200 in the dearest regions was 54 in 06/2026 */
 #define CEILING_USD_UNMAPPED                                                                       \
 	1000.0 /* of a whole machine: how many GPUs it has may be unknown too */
 
@@ -172,16 +172,18 @@ static int by_spelling(const void *left, const void *right)
 static bool list_unmapped(const struct provider *provider, struct feed *feed,
 			  struct normalise_report *out)
 {
-	struct unmapped *list =
-		arena_array(feed->arena, feed->count ? feed->count : 1, sizeof(*list));
-	size_t rows = 0, kept = 0;
+	struct unmapped *list;
+	size_t rows = 0, at = 0, kept = 0;
 
+	for (size_t i = 0; i < feed->count; i++)
+		rows += !feed->offers[i].is_mapped;
+	list = arena_array(feed->arena, rows ? rows : 1, sizeof(*list));
 	if (!list)
 		return false;
 	for (size_t i = 0; i < feed->count; i++) {
 		if (feed->offers[i].is_mapped)
 			continue;
-		list[rows++] = (struct unmapped){
+		list[at++] = (struct unmapped){
 			.provider = provider->id,
 			.spelling = feed->offers[i].accelerator,
 			.rows = 1,

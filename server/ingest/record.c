@@ -24,8 +24,8 @@ static bool write_all(int file, const char *bytes, size_t length)
 	return true;
 }
 
-bool record_write(const char *folder, const char *provider, const char *label, const char *body,
-		  size_t length, struct error *error)
+bool record_write(const char *folder, const char *provider, const char *label, size_t offset,
+		  const char *body, size_t length, struct error *error)
 {
 	char path[4096];
 	int file, stem;
@@ -41,7 +41,7 @@ bool record_write(const char *folder, const char *provider, const char *label, c
 	for (char *c = path + stem; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-')
 			*c = '_';
-	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (offset ? O_APPEND : O_TRUNC), 0644);
 	if (file < 0)
 		return error_set(error, ERROR_FEED, "cannot write %.150s: %s", path,
 				 strerror(errno));

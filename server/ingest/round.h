@@ -12,11 +12,15 @@ const char *round_skip_reason(const struct config *config, const struct ingest_o
 bool round_check_names(const struct config *config, const struct ingest_options *options,
 		       struct error *error);
 
+/* Does the key of a better feed make this one needless? Its offers are then withdrawn. */
+bool round_is_superseded(const struct config *config, const struct provider *provider);
+bool round_retire(const struct config *config, struct store *store, struct error *error);
+
 int64_t round_refresh_seconds(const struct config *config, const struct provider *provider);
 
-/* Starts the harvest of providers[index]. */
+/* Starts the harvest of providers[index], with what the store remembers of it. */
 bool round_start(struct crew *crew, size_t index, const struct config *config,
-		 const struct ingest_options *options, struct error *error);
+		 const struct ingest_options *options, struct store *store, struct error *error);
 
 /* report.c: the table that `ingest --once` prints. */
 void report_print(FILE *stream, const struct result *results, size_t count);

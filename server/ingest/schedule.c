@@ -7,6 +7,7 @@
 
 #include "server/clock.h"
 #include "server/ingest/bundled.h"
+#include "server/ingest/files.h"
 #include "server/ingest/round.h"
 #include "server/log.h"
 
@@ -18,6 +19,10 @@
 #define HOUSEKEEPING_SECONDS 3600.0
 #define FIRST_RETRY_SECONDS 30.0
 #define RETRY_AFTER_MAX_SECONDS 21600.0
+/* Failures in a row after which a provider is only probed: once a period or half an hour, one try a
+ * request. */
+#define BREAKER_FAILURES 4
+#define PROBE_SECONDS 1800.0
 
 struct turn {
 	bool is_enabled;
@@ -32,6 +37,7 @@ struct ingest {
 	struct store *store;
 	struct crew crew;
 	struct turn *turns;
+	struct files *files;
 	int64_t housekeeping_due_us;
 	bool is_leader;
 	pthread_t thread;
@@ -53,6 +59,8 @@ static double next_seconds(const struct turn *turn, double period, double retry_
 
 		for (int i = 1; i < turn->failures && retry < period; i++)
 			retry *= 2;
+		if (turn->failures >= BREAKER_FAILURES)
+			retry = PROBE_SECONDS;
 		if (retry < period)
 			seconds = retry;
 	}
@@ -75,7 +83,8 @@ static bool keep_house(struct ingest *ingest, struct error *error)
 
 	if (clock_monotonic_us() < ingest->housekeeping_due_us)
 		return true;
-	if (!store_housekeeping(ingest->store, error))
+	if (!store_housekeeping(ingest->store, error) ||
+	    !round_retire(ingest->config, ingest->store, error))
 		return false;
 	if (ingest->config->bundled && !bundled_apply(ingest->store, &outcome, error))
 		return false;
@@ -99,6 +108,8 @@ static bool lead(struct ingest *ingest)
 		log_event(LOG_WARNING, "ingest leads no more", NULL);
 	if (ingest->is_leader && !keep_house(ingest, &error))
 		return warn("housekeeping failed", &error);
+	if (ingest->is_leader && !files_apply(ingest->files, ingest->store, NULL, &error))
+		warn("a price file failed", &error);
 	return ingest->is_leader;
 }
 
@@ -110,6 +121,7 @@ static double start_due(struct ingest *ingest)
 
 	for (size_t i = 0; i < providers_count; i++) {
 		struct turn *turn = &ingest->turns[i];
+		struct ingest_options options = ingest->options;
 		struct error error;
 		double left = (double)(turn->due_us - now_us) / (double)US_PER_SECOND;
 
@@ -120,12 +132,24 @@ static double start_due(struct ingest *ingest)
 			continue;
 		}
 		error_init(&error, NULL);
-		if (!round_start(&ingest->crew, i, ingest->config, &ingest->options, &error)) {
+		options.is_probe = turn->failures >= BREAKER_FAILURES;
+		if (!round_start(&ingest->crew, i, ingest->config, &options, ingest->store,
+				 &error)) {
 			turn->due_us = after_us(FIRST_RETRY_SECONDS);
 			warn("feed not started", &error);
 		}
 	}
 	return wait;
+}
+
+static void tell_breaker(const struct provider *provider, int failures_before, bool is_ok)
+{
+	if (is_ok && failures_before >= BREAKER_FAILURES)
+		log_event(LOG_INFO, "feed is back", "provider", provider->id, "source",
+			  provider->source, NULL);
+	if (!is_ok && failures_before + 1 == BREAKER_FAILURES)
+		log_event(LOG_WARNING, "feed is only probed until it answers", "provider",
+			  provider->id, "source", provider->source, NULL);
 }
 
 static void finish(struct ingest *ingest, struct task *task)
@@ -142,6 +166,7 @@ static void finish(struct ingest *ingest, struct task *task)
 					      .metrics = ingest->metrics,
 					      .index = index},
 		      &result);
+		tell_breaker(providers[index], turn->failures, result.is_ok);
 		turn->failures = result.is_ok ? 0 : turn->failures + 1;
 		turn->due_us =
 			after_us(next_seconds(turn, (double)period, result.retry_after_seconds));
@@ -179,6 +204,7 @@ static bool start_thread(struct ingest *ingest, struct error *error)
 static void ingest_free(struct ingest *ingest)
 {
 	store_free(ingest->store);
+	files_free(ingest->files);
 	free(ingest->turns);
 	free(ingest);
 }
@@ -200,7 +226,8 @@ struct ingest *ingest_start(const struct config *config, const struct ingest_opt
 	ingest->metrics = metrics;
 	ingest->store = store_new(config->database_url, "gpupick ingest");
 	ingest->turns = calloc(providers_count, sizeof(*ingest->turns));
-	if (!ingest->store || !ingest->turns) {
+	ingest->files = files_new(config->price_files);
+	if (!ingest->store || !ingest->turns || !ingest->files) {
 		error_set(error, ERROR_INTERNAL, "no memory");
 		ingest_free(ingest);
 		return NULL;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define INPUT_BYTES_MAX ((size_t)64 << 20)
+#define PIECE_BYTES ((size_t)64 << 10)
 #define FEED_BYTES_MAX ((size_t)512 << 20)
 #define LINE_BYTES_MAX ((size_t)16 << 10)
 
@@ -84,6 +85,28 @@ static const char *label_of_file(struct feed *feed, const struct provider *provi
 	return label;
 }
 
+/* Closes the file. */
+static bool parse_stream(struct feed *feed, const struct provider *provider,
+			 const struct fetch_request *request, FILE *file, struct error *error)
+{
+	const struct fetch_response response = {
+		.status = 200, .body = "", .content_type = "", .link = ""};
+	char *piece = malloc(PIECE_BYTES);
+	size_t offset = 0, length;
+	bool ok = piece != NULL || error_set(error, ERROR_INTERNAL, "no memory");
+
+	while (ok && (length = fread(piece, 1, PIECE_BYTES, file)) > 0) {
+		ok = provider->chunk(feed, request, offset, piece, length, error);
+		offset += length;
+	}
+	if (ok && ferror(file))
+		ok = error_set(error, ERROR_NOT_FOUND, "%.60s cannot be read", request->label);
+	free(piece);
+	if (file != stdin)
+		fclose(file);
+	return ok && provider->parse(feed, request, &response, error);
+}
+
 static bool parse_file(struct feed *feed, const struct provider *provider, const char *path,
 		       int page, struct error *error)
 {
@@ -96,6 +119,9 @@ static bool parse_file(struct feed *feed, const struct provider *provider, const
 
 	if (!file)
 		return error_set(error, ERROR_NOT_FOUND, "%.150s: %s", path, strerror(errno));
+	request.label = is_input ? "-" : label_of_file(feed, provider, path);
+	if (provider->chunk && page == provider->streamed_page)
+		return parse_stream(feed, provider, &request, file, error);
 	bytes = read_all(file, &response.length);
 	if (!is_input)
 		fclose(file);
@@ -103,7 +129,6 @@ static bool parse_file(struct feed *feed, const struct provider *provider, const
 		return error_set(error, ERROR_TOO_LARGE,
 				 "%.150s cannot be read, or is over %zu MiB", path,
 				 INPUT_BYTES_MAX >> 20);
-	request.label = is_input ? "-" : label_of_file(feed, provider, path);
 	response.body = bytes;
 	ok = provider->parse(feed, &request, &response, error);
 	free(bytes);
@@ -249,7 +274,10 @@ int ingest_verb_parse(const struct config *config, int argc, char **argv)
 		fprintf(stderr,
 			"usage: gpupick parse PROVIDER [--page KIND] [FILE...]\nproviders:");
 		for (size_t i = 0; i < providers_count; i++)
-			fprintf(stderr, " %s", providers[i]->id);
+			fprintf(stderr, " %s",
+				provider_find(providers[i]->id) == providers[i]
+					? providers[i]->id
+					: providers[i]->source);
 		fprintf(stderr, "\n");
 		return 2;
 	}
@@ -259,6 +287,7 @@ int ingest_verb_parse(const struct config *config, int argc, char **argv)
 	feed = (struct feed){.arena = &arena,
 			     .base_url = provider->base_url,
 			     .base_url_is_override = true,
+			     .memo = "",
 			     .now_us = clock_wall_us()};
 	ok = parse_files(&feed, provider, argc - 1, argv + 1, &error) &&
 	     normalise(provider, &feed, &report, &error);

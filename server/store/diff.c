@@ -1,16 +1,8 @@
 /* What a refresh changes: a merge of two lists sorted by id. See diff.h. */
 #include "server/store/diff.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const event_text[DIFF_EVENTS] = {
-	[DIFF_LISTED] = "listed",
-	[DIFF_CHANGED] = "changed",
-	[DIFF_WITHDRAWN] = "withdrawn",
-};
-const struct names diff_event_names = {event_text, DIFF_EVENTS};
 
 static const size_t text_members[] = {
 	offsetof(struct offer, provider),
@@ -91,106 +83,51 @@ static bool check_row(const struct store_refresh *refresh, const struct offer *o
 	return true;
 }
 
-static double told(double amount)
+/* The date that a row carries of its own; 0 = it follows its feed. */
+static int64_t own_date(const struct store_refresh *refresh, const struct offer *offer)
 {
-	return amount > 0 ? amount : 0;
+	if (offer->observed_at_us && offer->observed_at_us != refresh->observed_at_us)
+		return offer->observed_at_us;
+	return is_bundled(refresh->source) ? refresh->observed_at_us : 0;
 }
 
-static bool same_amount(double a, double b)
+/* `mark` (NULL when the offer is new) and what the refresh says of it. */
+static bool put(const struct store_refresh *refresh, const struct offer_mark *mark,
+		const struct offer *offer, struct diff *out, struct error *error)
 {
-	double x = told(a), y = told(b);
+	const int64_t own_date_us = own_date(refresh, offer);
+	const uint64_t hash = offer_row_hash(offer, own_date_us);
+	const bool is_listed = !mark || mark->is_withdrawn;
 
-	return memcmp(&x, &y, sizeof(x)) == 0;
-}
-
-/* Would writing `next` over `stored` change anything that readers see? */
-static bool is_unchanged(const struct offer *stored, bool stored_follows, const struct offer *next,
-			 bool next_follows)
-{
-	for (size_t i = 0; i < TEXT_MEMBERS; i++)
-		if (strcmp(text_member(stored, i), text_member(next, i)) != 0)
-			return false;
-	return stored->withdrawn_at_us == 0 && stored->is_mapped == next->is_mapped &&
-	       same_amount(stored->memory_gb, next->memory_gb) &&
-	       same_amount(stored->vcpus, next->vcpus) &&
-	       same_amount(stored->ram_gib, next->ram_gib) &&
-	       same_amount(stored->disk_gb, next->disk_gb) &&
-	       stored->price_micros == next->price_micros &&
-	       stored->upfront_micros == next->upfront_micros &&
-	       stored->availability == next->availability && stored->quantity == next->quantity &&
-	       stored_follows == next_follows &&
-	       (next_follows || stored->observed_at_us == next->observed_at_us);
-}
-
-struct state {
-	const struct store_refresh *refresh;
-	struct arena *arena;
-	struct diff *out;
-	bool failed;
-};
-
-static struct offer *add(struct state *state, const struct offer *from, bool follows_feed,
-			 enum diff_event event)
-{
-	struct offer *copy = arena_alloc(state->arena, sizeof(*copy));
-	struct diff *out = state->out;
-
-	if (!copy) {
-		state->failed = true;
-		return NULL;
+	if (mark && mark->hash && (mark->hash ^ hash) >> OFFER_KEY_SHIFT)
+		return error_set(error, ERROR_STORE, "another offer has the id of %s/%s",
+				 offer->region, offer->instance_type);
+	if (!is_listed && is_bundled(refresh->source) && !mark->is_bundled) {
+		out->unchanged++; /* a live price stands */
+		return true;
 	}
-	*copy = *from;
-	out->offers[out->count] = copy;
-	out->follows_feed[out->count] = follows_feed;
-	out->events[out->count] = event;
-	out->count++;
-	return copy;
-}
-
-/* `stored` (NULL when the offer is new) and what the refresh says of it. */
-static void put(struct state *state, const struct offer *stored, bool stored_follows,
-		const struct offer *incoming)
-{
-	const struct store_refresh *refresh = state->refresh;
-	struct offer next = *incoming;
-	bool has_own_date = incoming->observed_at_us != 0 &&
-			    incoming->observed_at_us != refresh->observed_at_us;
-	bool follows = !has_own_date && !is_bundled(refresh->source);
-	bool is_new = !stored || stored->withdrawn_at_us != 0;
-
-	if (!has_own_date)
-		next.observed_at_us = refresh->observed_at_us;
-	next.last_seen_us = refresh->observed_at_us;
-	next.first_seen_us = refresh->observed_at_us;
-	next.withdrawn_at_us = 0;
-	if (!is_new && is_bundled(refresh->source) && !is_bundled(stored->source)) {
-		state->out->unchanged++; /* a live price stands */
-	} else if (is_new) {
-		add(state, &next, follows, DIFF_LISTED);
-		state->out->listed++;
-	} else if (is_unchanged(stored, stored_follows, &next, follows)) {
-		state->out->unchanged++;
-	} else {
-		add(state, &next, follows, DIFF_CHANGED);
-		state->out->changed++;
+	if (!is_listed && mark->hash == hash) {
+		out->unchanged++;
+		return true;
 	}
+	out->listed += is_listed;
+	out->changed += !is_listed;
+	out->puts[out->puts_count++] = (struct offer_put){
+		.offer = offer,
+		.own_date_us = own_date_us,
+		.hash = hash,
+		.is_listed = is_listed,
+	};
+	return true;
 }
 
 /* A stored row that the refresh does not have. */
-static void leave(struct state *state, const struct offer *stored)
+static void leave(const struct store_refresh *refresh, const struct offer_mark *mark,
+		  struct diff *out)
 {
-	const struct store_refresh *refresh = state->refresh;
-	struct offer *gone;
-
-	if (stored->withdrawn_at_us != 0)
-		return;
-	if (strcmp(stored->source, refresh->source) != 0 &&
-	    !(refresh->replaces_bundled && is_bundled(stored->source)))
-		return;
-	gone = add(state, stored, false, DIFF_WITHDRAWN);
-	if (gone)
-		gone->withdrawn_at_us = refresh->observed_at_us;
-	state->out->withdrawn++;
+	if (!mark->is_withdrawn &&
+	    (mark->is_own || (refresh->replaces_bundled && mark->is_bundled)))
+		out->gone[out->gone_count++] = mark->id;
 }
 
 static bool check_rows(const struct store_refresh *refresh, const struct offer *const *incoming,
@@ -207,40 +144,31 @@ static bool check_rows(const struct store_refresh *refresh, const struct offer *
 	return true;
 }
 
-bool diff_compute(const struct offer_rows *stored, const struct store_refresh *refresh,
-		  struct arena *arena, struct diff *out, struct error *error)
+bool diff_compute(const struct offer_mark *marks, size_t marks_count,
+		  const struct store_refresh *refresh, struct arena *arena, struct diff *out,
+		  struct error *error)
 {
-	size_t most = stored->count + refresh->offers_count;
-	const struct offer **old = sorted(stored->offers, stored->count, arena);
 	const struct offer **new = sorted(refresh->offers, refresh->offers_count, arena);
-	struct state state = {.refresh = refresh, .arena = arena, .out = out};
 
-	*out = (struct diff){.count = 0};
-	out->offers = arena_array(arena, most, sizeof(*out->offers));
-	out->follows_feed = arena_array(arena, most, sizeof(*out->follows_feed));
-	out->events = arena_array(arena, most, sizeof(*out->events));
-	if (!old || !new || !out->offers || !out->follows_feed || !out->events)
+	*out = (struct diff){.puts_count = 0};
+	out->puts = arena_array(arena, refresh->offers_count, sizeof(*out->puts));
+	out->gone = arena_array(arena, marks_count, sizeof(*out->gone));
+	if (!new || !out->puts || !out->gone)
 		return error_set(error, ERROR_STORE, "no memory for a refresh of %zu offers",
 				 refresh->offers_count);
 	if (!check_rows(refresh, new, error))
 		return false;
-	for (size_t i = 0, j = 0; i < stored->count || j < refresh->offers_count;) {
-		if (j == refresh->offers_count || (i < stored->count && old[i]->id < new[j]->id)) {
-			leave(&state, old[i++]);
-		} else if (i == stored->count || new[j]->id < old[i]->id) {
-			put(&state, NULL, false, new[j++]);
+	for (size_t i = 0, j = 0; i < marks_count || j < refresh->offers_count;) {
+		if (j == refresh->offers_count || (i < marks_count && marks[i].id < new[j]->id)) {
+			leave(refresh, &marks[i++], out);
 		} else {
-			if (!offer_key_equal(old[i], new[j]))
-				return error_set(error, ERROR_STORE,
-						 "offers %s/%s and %s/%s have the same id",
-						 old[i]->region, old[i]->instance_type,
-						 new[j]->region, new[j]->instance_type);
-			put(&state, old[i], stored->follows_feed[old[i] - stored->offers], new[j]);
-			i++;
+			const bool is_there = i < marks_count && marks[i].id == new[j]->id;
+
+			if (!put(refresh, is_there ? &marks[i] : NULL, new[j], out, error))
+				return false;
+			i += is_there;
 			j++;
 		}
 	}
-	return !state.failed ||
-	       error_set(error, ERROR_STORE, "no memory for a refresh of %zu offers",
-			 refresh->offers_count);
+	return true;
 }

@@ -7,22 +7,18 @@
 
 #include "server/store/offers.h"
 
-enum diff_event { DIFF_LISTED, DIFF_CHANGED, DIFF_WITHDRAWN, DIFF_EVENTS };
-
-extern const struct names diff_event_names;
-
 struct diff {
-	const struct offer **offers; /* rows to write, as they shall be */
-	bool *follows_feed;
-	enum diff_event *events;
-	size_t count;
-	int64_t listed, changed, unchanged, withdrawn;
+	struct offer_put *puts; /* rows to write, by id */
+	size_t puts_count;
+	uint64_t *gone; /* ids of rows to withdraw */
+	size_t gone_count;
+	int64_t listed, changed, unchanged;
 };
 
-/* `stored`: every row of the provider, withdrawn ones too. False when the refresh cannot be stored
- * as it is (a bad row, two with one id), naming the first fault; nothing of it may then be written.
- */
-bool diff_compute(const struct offer_rows *stored, const struct store_refresh *refresh,
-		  struct arena *arena, struct diff *out, struct error *error);
+/* `marks`: of every row of the provider, sorted by id. False when the refresh cannot be stored as
+ * it is (a bad row, two with one id), naming the first fault; nothing of it may then be written. */
+bool diff_compute(const struct offer_mark *marks, size_t marks_count,
+		  const struct store_refresh *refresh, struct arena *arena, struct diff *out,
+		  struct error *error);
 
 #endif

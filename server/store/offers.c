@@ -1,13 +1,13 @@
-/* Offers as rows, in both directions: see offers.h. */
+/* Offers read from rows: see offers.h. */
 #include "server/store/offers.h"
 
 #include "core/pool.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define FETCH_ROWS "5000"	   /* what one result holds in memory while reading */
-#define WRITE_ROWS ((size_t)20000) /* one statement, about 5 MB of parameters */
+#define FETCH_ROWS "5000" /* what one result holds in memory while reading */
 #define SCRATCH_BYTES ((size_t)1 << 30)
 
 /* The order is that of enum cell. */
@@ -204,174 +204,72 @@ out:
 	return done;
 }
 
-/* The order is that of fill_columns(). What identifies an offer, and when it was first seen, stays.
- */
-#define WRITE                                                                                      \
-	"insert into offer (id, provider, region, zone, instance_type, accelerator, count_milli,"  \
-	" tier, price_kind, term_months, is_mapped, memory_gb, vcpus, ram_gib, disk_gb,"           \
-	" interconnect, country, price_micros, upfront_micros, price_basis, original_currency,"    \
-	" original_amount, availability, quantity, source, follows_feed, observed_at,"             \
-	" first_seen_at, last_seen_at, withdrawn_at)"                                              \
-	" select * from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,"  \
-	" $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)"              \
-	" on conflict (id) do update set is_mapped = excluded.is_mapped,"                          \
-	" memory_gb = excluded.memory_gb, vcpus = excluded.vcpus, ram_gib = excluded.ram_gib,"     \
-	" disk_gb = excluded.disk_gb, interconnect = excluded.interconnect,"                       \
-	" country = excluded.country, price_micros = excluded.price_micros,"                       \
-	" upfront_micros = excluded.upfront_micros, price_basis = excluded.price_basis,"           \
-	" original_currency = excluded.original_currency,"                                         \
-	" original_amount = excluded.original_amount, availability = excluded.availability,"       \
-	" quantity = excluded.quantity, source = excluded.source,"                                 \
-	" follows_feed = excluded.follows_feed, observed_at = excluded.observed_at,"               \
-	" last_seen_at = excluded.last_seen_at, withdrawn_at = excluded.withdrawn_at"
+#define MARKS_FETCH "20000"
 
-struct batch {
-	struct parameters parameters;
-	const struct offer *const *offers;
-	size_t count;
-};
-
-static void add_texts(struct batch *batch, size_t member)
+static int mark_by_id(const void *left, const void *right)
 {
-	struct column column;
+	const struct offer_mark *a = left, *b = right;
 
-	column_begin(&column, &batch->parameters, COLUMN_TEXT, batch->count);
-	for (size_t i = 0; i < batch->count; i++) {
-		const char *const *field =
-			(const char *const *)(const void *)((const char *)batch->offers[i] +
-							    member);
-		column_text(&column, *field);
-	}
-	column_end(&column);
+	return (a->id > b->id) - (a->id < b->id);
 }
 
-static void add_names(struct batch *batch, const struct names *names, bool is_availability)
+static bool fetch_marks(struct store *store, struct offer_mark *marks, size_t *count,
+			struct error *error)
 {
-	struct column column;
+	const size_t most = *count;
+	int rows;
 
-	column_begin(&column, &batch->parameters, COLUMN_TEXT, batch->count);
-	for (size_t i = 0; i < batch->count; i++)
-		column_text(&column,
-			    names_text(names, is_availability ? (int)batch->offers[i]->availability
-							      : (int)batch->offers[i]->price_kind));
-	column_end(&column);
-}
+	*count = 0;
+	do {
+		PGresult *result = connection_query(store, "fetch " MARKS_FETCH " from offer_marks",
+						    NULL, STORE_READ_MS, error);
 
-static void add_amounts(struct batch *batch, size_t member)
-{
-	struct column column;
-
-	column_begin(&column, &batch->parameters, COLUMN_DOUBLE, batch->count);
-	for (size_t i = 0; i < batch->count; i++) {
-		const double *field =
-			(const double *)(const void *)((const char *)batch->offers[i] + member);
-
-		if (*field > 0)
-			column_double(&column, *field);
-		else
-			column_null(&column); /* not told */
-	}
-	column_end(&column);
-}
-
-static void add_times(struct batch *batch, size_t member)
-{
-	struct column column;
-
-	column_begin(&column, &batch->parameters, COLUMN_TIME, batch->count);
-	for (size_t i = 0; i < batch->count; i++) {
-		const int64_t *field =
-			(const int64_t *)(const void *)((const char *)batch->offers[i] + member);
-		column_time(&column, *field);
-	}
-	column_end(&column);
-}
-
-/* An int64 or int32 member, by `type`; `unknown` is stored as NULL. */
-static void add_integers(struct batch *batch, enum column_type type, size_t member, int64_t unknown)
-{
-	struct column column;
-
-	column_begin(&column, &batch->parameters, type, batch->count);
-	for (size_t i = 0; i < batch->count; i++) {
-		const char *field = (const char *)batch->offers[i] + member;
-		int64_t value = type == COLUMN_BIGINT ? *(const int64_t *)(const void *)field
-						      : *(const int32_t *)(const void *)field;
-
-		if (value == unknown)
-			column_null(&column);
-		else
-			column_integer(&column, value);
-	}
-	column_end(&column);
-}
-
-static void add_flags(struct batch *batch, const bool *follows_feed)
-{
-	struct column column;
-
-	column_begin(&column, &batch->parameters, COLUMN_BOOL, batch->count);
-	for (size_t i = 0; i < batch->count; i++)
-		column_integer(&column,
-			       follows_feed ? follows_feed[i] : batch->offers[i]->is_mapped);
-	column_end(&column);
-}
-
-static void fill_columns(struct batch *batch, const bool *follows_feed)
-{
-	/* An id may be any 64 bits, so no value of it means NULL: written by itself. */
-	struct column ids;
-
-	column_begin(&ids, &batch->parameters, COLUMN_BIGINT, batch->count);
-	for (size_t i = 0; i < batch->count; i++)
-		column_integer(&ids, (int64_t)batch->offers[i]->id);
-	column_end(&ids);
-	add_texts(batch, offsetof(struct offer, provider));
-	add_texts(batch, offsetof(struct offer, region));
-	add_texts(batch, offsetof(struct offer, zone));
-	add_texts(batch, offsetof(struct offer, instance_type));
-	add_texts(batch, offsetof(struct offer, accelerator));
-	add_integers(batch, COLUMN_INTEGER, offsetof(struct offer, count_milli), INT64_MIN);
-	add_texts(batch, offsetof(struct offer, tier));
-	add_names(batch, &price_kind_names, false);
-	add_integers(batch, COLUMN_INTEGER, offsetof(struct offer, term_months), INT64_MIN);
-	add_flags(batch, NULL);
-	add_amounts(batch, offsetof(struct offer, memory_gb));
-	add_amounts(batch, offsetof(struct offer, vcpus));
-	add_amounts(batch, offsetof(struct offer, ram_gib));
-	add_amounts(batch, offsetof(struct offer, disk_gb));
-	add_texts(batch, offsetof(struct offer, interconnect));
-	add_texts(batch, offsetof(struct offer, country));
-	add_integers(batch, COLUMN_BIGINT, offsetof(struct offer, price_micros), PRICE_UNKNOWN);
-	add_integers(batch, COLUMN_BIGINT, offsetof(struct offer, upfront_micros), INT64_MIN);
-	add_texts(batch, offsetof(struct offer, price_basis));
-	add_texts(batch, offsetof(struct offer, original_currency));
-	add_texts(batch, offsetof(struct offer, original_amount));
-	add_names(batch, &availability_names, true);
-	add_integers(batch, COLUMN_INTEGER, offsetof(struct offer, quantity), -1);
-	add_texts(batch, offsetof(struct offer, source));
-	add_flags(batch, follows_feed);
-	add_times(batch, offsetof(struct offer, observed_at_us));
-	add_times(batch, offsetof(struct offer, first_seen_us));
-	add_times(batch, offsetof(struct offer, last_seen_us));
-	add_times(batch, offsetof(struct offer, withdrawn_at_us));
-}
-
-bool offers_write(struct store *store, const struct offer *const *offers, const bool *follows_feed,
-		  size_t count, struct error *error)
-{
-	for (size_t first = 0; first < count; first += WRITE_ROWS) {
-		size_t left = count - first;
-		struct batch batch = {.offers = offers + first,
-				      .count = left < WRITE_ROWS ? left : WRITE_ROWS};
-		bool done;
-
-		parameters_init(&batch.parameters);
-		fill_columns(&batch, follows_feed + first);
-		done = connection_run(store, WRITE, &batch.parameters, STORE_WRITE_MS, NULL, error);
-		parameters_release(&batch.parameters);
-		if (!done)
+		if (!result)
 			return false;
+		rows = PQntuples(result);
+		for (int i = 0; i < rows && *count < most; i++)
+			marks[(*count)++] = (struct offer_mark){
+				.id = (uint64_t)cell_integer(result, i, 0),
+				.hash = (uint64_t)cell_integer(result, i, 1),
+				.is_own = cell_bool(result, i, 2),
+				.is_bundled = cell_bool(result, i, 3),
+				.is_withdrawn = cell_bool(result, i, 4),
+			};
+		PQclear(result);
+	} while (rows > 0);
+	return connection_run(store, "close offer_marks", NULL, STORE_QUICK_MS, NULL, error);
+}
+
+bool offers_marks(struct store *store, const char *provider, const char *source,
+		  struct arena *arena, struct offer_mark **out, size_t *count, struct error *error)
+{
+	struct parameters parameters;
+	PGresult *result;
+	bool done = false;
+
+	*out = NULL;
+	*count = 0;
+	parameters_init(&parameters);
+	parameters_text(&parameters, provider);
+	result = connection_query(store, "select count(*) from offer where provider = $1",
+				  &parameters, STORE_READ_MS, error);
+	if (result) {
+		*count = (size_t)cell_integer(result, 0, 0);
+		PQclear(result);
+		*out = arena_array(arena, *count ? *count : 1, sizeof(**out));
+		parameters_text(&parameters, source);
+		parameters_text(&parameters, STORE_BUNDLED);
+		done = *out ? connection_run(store,
+					     "declare offer_marks no scroll cursor for"
+					     " select id, row_hash, source = $2, source = $3,"
+					     " withdrawn_at is not null from offer"
+					     " where provider = $1",
+					     &parameters, STORE_READ_MS, NULL, error) &&
+				       fetch_marks(store, *out, count, error)
+			    : error_set(error, ERROR_STORE, "no memory for %zu offers", *count);
 	}
-	return true;
+	parameters_release(&parameters);
+	if (done)
+		qsort(*out, *count, sizeof(**out), mark_by_id);
+	return done;
 }

@@ -14,6 +14,7 @@
 
 #define ARENA_BYTES ((size_t)8 << 30)
 #define DAYS_AHEAD 7
+#define PIECE_ROWS ((size_t)20000) /* some 5 MB of parameters */
 #define US_PER_DAY (86400 * US_PER_SECOND)
 
 /* No other leader since: and none can take over before this transaction ends. */
@@ -74,8 +75,13 @@ static bool make_days(struct store *store, int64_t as_of_us, struct error *error
 	return done;
 }
 
-static bool write_changes(struct store *store, const struct diff *diff, int64_t version,
-			  int64_t as_of_us, struct error *error)
+#define CHANGES                                                                                    \
+	"insert into price_change"                                                                 \
+	" (version, at, offer_id, event, price_micros, availability, quantity) "
+
+/* What was put, from the rows at hand. */
+static bool write_puts(struct store *store, const struct offer_put *puts, size_t count,
+		       int64_t version, int64_t as_of_us, struct error *error)
 {
 	struct parameters parameters;
 	struct column column;
@@ -84,43 +90,80 @@ static bool write_changes(struct store *store, const struct diff *diff, int64_t 
 	parameters_init(&parameters);
 	parameters_integer(&parameters, version);
 	parameters_time(&parameters, as_of_us);
-	column_begin(&column, &parameters, COLUMN_BIGINT, diff->count);
-	for (size_t i = 0; i < diff->count; i++)
-		column_integer(&column, (int64_t)diff->offers[i]->id);
+	column_begin(&column, &parameters, COLUMN_BIGINT, count);
+	for (size_t i = 0; i < count; i++)
+		column_integer(&column, (int64_t)puts[i].offer->id);
 	column_end(&column);
-	column_begin(&column, &parameters, COLUMN_TEXT, diff->count);
-	for (size_t i = 0; i < diff->count; i++)
-		column_text(&column, names_text(&diff_event_names, (int)diff->events[i]));
+	column_begin(&column, &parameters, COLUMN_TEXT, count);
+	for (size_t i = 0; i < count; i++)
+		column_text(&column, puts[i].is_listed ? "listed" : "changed");
 	column_end(&column);
-	column_begin(&column, &parameters, COLUMN_BIGINT, diff->count);
-	for (size_t i = 0; i < diff->count; i++) {
-		if (diff->offers[i]->price_micros == PRICE_UNKNOWN)
+	column_begin(&column, &parameters, COLUMN_BIGINT, count);
+	for (size_t i = 0; i < count; i++) {
+		if (puts[i].offer->price_micros == PRICE_UNKNOWN)
 			column_null(&column);
 		else
-			column_integer(&column, diff->offers[i]->price_micros);
+			column_integer(&column, puts[i].offer->price_micros);
 	}
 	column_end(&column);
-	column_begin(&column, &parameters, COLUMN_TEXT, diff->count);
-	for (size_t i = 0; i < diff->count; i++)
+	column_begin(&column, &parameters, COLUMN_TEXT, count);
+	for (size_t i = 0; i < count; i++)
 		column_text(&column,
-			    names_text(&availability_names, (int)diff->offers[i]->availability));
+			    names_text(&availability_names, (int)puts[i].offer->availability));
 	column_end(&column);
-	column_begin(&column, &parameters, COLUMN_INTEGER, diff->count);
-	for (size_t i = 0; i < diff->count; i++) {
-		if (diff->offers[i]->quantity < 0)
+	column_begin(&column, &parameters, COLUMN_INTEGER, count);
+	for (size_t i = 0; i < count; i++) {
+		if (puts[i].offer->quantity < 0)
 			column_null(&column);
 		else
-			column_integer(&column, diff->offers[i]->quantity);
+			column_integer(&column, puts[i].offer->quantity);
 	}
 	column_end(&column);
-	done = connection_run(
-		store,
-		"insert into price_change"
-		" (version, at, offer_id, event, price_micros, availability, quantity)"
-		" select $1, $2, * from unnest($3, $4, $5, $6, $7)",
-		&parameters, STORE_WRITE_MS, NULL, error);
+	done = connection_run(store, CHANGES "select $1, $2, * from unnest($3, $4, $5, $6, $7)",
+			      &parameters, STORE_WRITE_MS, NULL, error);
 	parameters_release(&parameters);
 	return done;
+}
+
+static bool write_gone(struct store *store, const struct diff *diff, int64_t version,
+		       int64_t as_of_us, struct error *error)
+{
+	struct parameters parameters;
+	struct column column;
+	bool done;
+
+	if (!diff->gone_count)
+		return true;
+	parameters_init(&parameters);
+	parameters_integer(&parameters, version);
+	parameters_time(&parameters, as_of_us);
+	column_begin(&column, &parameters, COLUMN_BIGINT, diff->gone_count);
+	for (size_t i = 0; i < diff->gone_count; i++)
+		column_integer(&column, (int64_t)diff->gone[i]);
+	column_end(&column);
+	done = connection_run(store,
+			      CHANGES "select $1, $2, o.id, 'withdrawn', o.price_micros,"
+				      " o.availability, o.quantity"
+				      " from unnest($3) gone(id) join offer o on o.id = gone.id",
+			      &parameters, STORE_WRITE_MS, NULL, error);
+	parameters_release(&parameters);
+	return done;
+}
+
+/* Piece by piece: parameters of a million rows at once would be the memory of them over again. */
+static bool write_diff(struct store *store, const struct diff *diff, int64_t observed_at_us,
+		       int64_t version, int64_t as_of_us, struct error *error)
+{
+	for (size_t first = 0; first < diff->puts_count; first += PIECE_ROWS) {
+		const size_t left = diff->puts_count - first;
+		const size_t count = left < PIECE_ROWS ? left : PIECE_ROWS;
+
+		if (!offers_write(store, diff->puts + first, count, observed_at_us, error) ||
+		    !write_puts(store, diff->puts + first, count, version, as_of_us, error))
+			return false;
+	}
+	return offers_withdraw(store, diff->gone, diff->gone_count, observed_at_us, error) &&
+	       write_gone(store, diff, version, as_of_us, error);
 }
 
 static bool write_unmapped(struct store *store, const struct store_refresh *refresh,
@@ -182,39 +225,35 @@ static bool write_feed(struct store *store, const struct store_refresh *refresh,
 static bool write_all(struct store *store, const struct store_refresh *refresh, struct arena *arena,
 		      struct store_outcome *out, struct error *error)
 {
-	struct parameters parameters;
-	struct offer_rows stored;
+	struct offer_mark *marks;
+	size_t marks_count;
 	struct diff diff;
 	int64_t as_of_us = 0;
-	bool is_read;
+	bool has_changes;
 
 	if (!check_token(store, error) ||
 	    !clock_query(store, "select version, clock_timestamp() from clock for update",
 			 &out->version, &as_of_us, error) ||
-	    !make_days(store, as_of_us, error))
-		return false;
-	parameters_init(&parameters);
-	parameters_text(&parameters, refresh->provider);
-	is_read = offers_read(store, "o.provider = $1", &parameters, arena, &stored, error);
-	parameters_release(&parameters);
-	if (!is_read || !diff_compute(&stored, refresh, arena, &diff, error))
+	    !make_days(store, as_of_us, error) ||
+	    !offers_marks(store, refresh->provider, refresh->source, arena, &marks, &marks_count,
+			  error) ||
+	    !diff_compute(marks, marks_count, refresh, arena, &diff, error))
 		return false;
 	out->inserted = diff.listed;
 	out->changed = diff.changed;
 	out->unchanged = diff.unchanged;
-	out->withdrawn = diff.withdrawn;
+	out->withdrawn = (int64_t)diff.gone_count;
+	has_changes = diff.puts_count || diff.gone_count;
 	if (!clock_query(store,
-			 diff.count ? "update clock set version = version + 1, status = status + 1,"
-				      " as_of = clock_timestamp() returning version, as_of"
-				    : "update clock set status = status + 1"
-				      " returning version, as_of",
+			 has_changes
+				 ? "update clock set version = version + 1, status = status + 1,"
+				   " as_of = clock_timestamp() returning version, as_of"
+				 : "update clock set status = status + 1"
+				   " returning version, as_of",
 			 &out->version, &as_of_us, error))
 		return false;
-	if (diff.count &&
-	    (!offers_write(store, diff.offers, diff.follows_feed, diff.count, error) ||
-	     !write_changes(store, &diff, out->version, as_of_us, error)))
-		return false;
-	return write_unmapped(store, refresh, error) && write_feed(store, refresh, error);
+	return write_diff(store, &diff, refresh->observed_at_us, out->version, as_of_us, error) &&
+	       write_unmapped(store, refresh, error) && write_feed(store, refresh, error);
 }
 
 bool store_apply(struct store *store, const struct store_refresh *refresh,

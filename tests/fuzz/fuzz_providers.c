@@ -54,8 +54,14 @@ static bool walk(const struct provider *provider, struct feed *feed, const uint8
 		assert(request.label && *request.label);
 		if (!body && !request.is_optional)
 			return false;
-		response.body = body ? body : "";
-		ok = provider->parse(feed, &request, &response, error);
+		response.body = body && !request.is_streamed ? body : "";
+		ok = !request.is_streamed ||
+		     provider->chunk(feed, &request, 0, body, response.length / 2, error);
+		if (ok && request.is_streamed && response.length)
+			ok = provider->chunk(feed, &request, response.length / 2 + 1,
+					     body + response.length / 2,
+					     response.length - response.length / 2, error);
+		ok = ok && provider->parse(feed, &request, &response, error);
 		free(body);
 		if (!ok)
 			return false;
@@ -95,7 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			     .base_url =
 				     is_override ? "https://override.example" : provider->base_url,
 			     .base_url_is_override = is_override,
-			     .key = "key",
+			     .key = "id:secret",
+			     .memo = "",
 			     .now_us = INT64_C(1790000000) * 1000000};
 	if (walk(provider, &feed, data + 1, size - 1, &error) && !feed.is_exhausted &&
 	    normalise(provider, &feed, &report, &error))

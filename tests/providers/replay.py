@@ -30,6 +30,8 @@ import http.server
 import json
 import os
 import re
+import socket
+import struct
 import sys
 import threading
 import time
@@ -409,7 +411,7 @@ def gzip_bomb(decoded_bytes):
 
 def serve_fault(handler, fault, document):
     kind = fault['kind']
-    good = json.dumps(document).encode()
+    good = document if isinstance(document, bytes) else json.dumps(document).encode()
     headers = {}
     if 'retry_after' in fault:
         value = str(fault['retry_after'])
@@ -430,6 +432,10 @@ def serve_fault(handler, fault, document):
         handler.close_connection = True
     elif kind == 'silent':
         handler.close_connection = True
+    elif kind == 'reset':
+        handler.close_connection = True
+        send(handler, 200, good[:len(good) // 2], length=len(good))
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
     elif kind == 'slow':
         handler.send_response(200)
         handler.send_header('Content-Length', str(len(good)))

@@ -29,6 +29,55 @@ static const struct wanted wanted[] = {
 	{"vast", "US", "machine-301-8x", 8000, "datacenter", SPOT, 0, "H100 SXM5 80GB", 9210000,
 	 YES, "US", 0},
 
+	/* not Windows; a type that is not known, half a card */
+	{"aws-ec2-spot-history", "us-east-1", "g6e.xlarge", 1000, "", SPOT, 0, "L40S 48GB", 781600,
+	 UNK, "US", 0},
+	{"aws-ec2-spot-history", "us-east-1", "p9.96xlarge", 1000, "", SPOT, 0, "p9.96xlarge",
+	 40000000, UNK, "US", 0},
+	{"aws-ec2-spot-history", "us-east-1", "gr6f.4xlarge", 500, "", SPOT, 0, "L4 24GB", 100000,
+	 UNK, "US", 0},
+	{"aws-ec2-spot-history", "eu-west-1", "g5.12xlarge", 4000, "", SPOT, 0, "A10G 24GB",
+	 2143500, UNK, "IE", 0},
+
+	/* 8 x 9.8 + 208 x 0.03 + 1872 x 0.0025 + 6000 GiB x 0.08 / 730 */
+	{"gcp-billing-catalog", "us-central1", "a3-highgpu-8g", 8000, "", OD, 0, "H100 SXM5 80GB",
+	 89977534, UNK, "US", 0},
+	/* 2.25 + 26 x 0.01 + 234 x 0.001 + 750 GiB x 0.04 / 730: sold as spot only */
+	{"gcp-billing-catalog", "us-central1", "a3-highgpu-1g", 1000, "", SPOT, 0, "H100 SXM5 80GB",
+	 2785096, UNK, "US", 0},
+	/* the SSD is not in the commitment */
+	{"gcp-billing-catalog", "us-central1", "a3-highgpu-8g", 8000, "", RES, 12, "H100 SXM5 80GB",
+	 64561534, UNK, "US", 0},
+	/* a slice has everything in it, and this row calls itself on demand */
+	{"gcp-billing-catalog", "us-central1", "a4-highgpu-8g", 8000, "", SPOT, 0, "B200 SXM 180GB",
+	 64480000, UNK, "US", 0},
+	/* 0.616 + 4 x 0.0275 + 16 x 0.00322 */
+	{"gcp-billing-catalog", "europe-west4", "g2-standard-4", 1000, "", OD, 0, "L4 24GB", 777520,
+	 UNK, "NL", 0},
+
+	/* free in two places on demand, nowhere as spot; the other way round */
+	{"verda-account", "FIN-01", "1H100.80S.30V", 1000, "", OD, 0, "H100 SXM5 80GB", 2290000,
+	 YES, "FI", 0},
+	{"verda-account", "FIN-03", "1H100.80S.30V", 1000, "", OD, 0, "H100 SXM5 80GB", 2290000,
+	 YES, "FI", 0},
+	{"verda-account", "", "1H100.80S.30V", 1000, "", SPOT, 0, "H100 SXM5 80GB", 800000, NO, "",
+	 0},
+	{"verda-account", "", "8V100.48V", 8000, "", OD, 0, "V100 SXM2 16GB", 1120000, NO, "", 0},
+	{"verda-account", "ICE-01", "8V100.48V", 8000, "", SPOT, 0, "V100 SXM2 16GB", 400000, YES,
+	 "IS", 0},
+
+	/* stock of one is told a data centre; of two nobody knows, unless there is none */
+	{"runpod-rest", "US-KS-2", "NVIDIA L40S", 1000, "secure", OD, 0, "L40S 48GB", 860000, YES,
+	 "US", 0},
+	{"runpod-rest", "US-KS-2", "NVIDIA L40S", 2000, "secure", OD, 0, "L40S 48GB", 1720000, UNK,
+	 "US", 0},
+	{"runpod-rest", "EU-RO-1", "NVIDIA L40S", 2000, "secure", OD, 0, "L40S 48GB", 1720000, NO,
+	 "RO", 0},
+	{"runpod-rest", "", "NVIDIA L40S", 1000, "community", OD, 0, "L40S 48GB", 790000, YES, "",
+	 0},
+	{"runpod-rest", "", "NVIDIA H100 80GB HBM3", 1000, "secure", OD, 0, "H100 SXM5 80GB",
+	 2690000, YES, "", 0},
+
 	{"digitalocean", "nyc2", "gpu-h100x1-80gb", 1000, "", OD, 0, "H100 SXM5 80GB", 3390000, YES,
 	 "US", 0},
 	{"digitalocean", "tor1", "gpu-h100x1-80gb", 1000, "", OD, 0, "H100 SXM5 80GB", 3390000, YES,
@@ -134,6 +183,13 @@ static const struct wanted wanted[] = {
 static const struct totals totals[] = {
 	/* 0 GPUs, no storage_cost, no price; two offers of one machine */
 	{"vast", 14, 10, 2, 2, 1, 0, 0, 1},
+	/* no price; neither zone nor time */
+	{"aws-ec2-spot-history", 8, 6, 1, 1, 1, 0, 0, 0},
+	/* pods of 900 GPUs; a free card; 96 GB of one of 24 */
+	{"runpod-rest", 10, 7, 1, 1, 1, 0, 1, 0},
+	{"verda-account", 13, 9, 1, 2, 1, 0, 1, 0},
+	/* GPUs without the RAM of their machine */
+	{"gcp-billing-catalog", 22, 21, 0, 0, 1, 0, 0, 0},
 	/* 141 GB for eight cards; a free size */
 	{"digitalocean", 9, 7, 1, 0, 1, 0, 1, 0},
 	{"hyperstack", 8, 6, 1, 1, 1, 0, 0, 0},
@@ -151,6 +207,13 @@ static const struct totals totals[] = {
 static const struct broken broken[] = {
 	{"vast", "API requests too frequent", "no JSON"},
 	{"vast", "{\"success\":false}", "\"offers\""},
+	{"aws-ec2-spot-history", "<html>", "DescribeRegions"},
+	{"aws-ec2-spot-history", "<item><regionName>../x</regionName></item>", "\"../x\""},
+	{"verda-account", "{\"access_token\":\"a\\nb\"}", "access_token"},
+	{"verda-account", "{}", "access_token"},
+	{"runpod-rest", "{\"title\":\"Unauthorized\"}", "\"gpus\""},
+	{"gcp-billing-catalog", "{\"error\":{\"code\":403}}", "\"skus\""},
+	{"gcp-billing-catalog", "{\"skus\":[]}", "no GPU"},
 	{"digitalocean", "{\"id\":\"Unauthorized\"}", "\"sizes\""},
 	{"digitalocean",
 	 "{\"sizes\":[{}],\"links\":{\"pages\":{\"next\":\"https://evil.example/v2\"}}}",
@@ -166,6 +229,7 @@ static const struct broken broken[] = {
 };
 
 static const struct borrowed borrowed[] = {
+	{"gcp-billing-catalog", "skus-1", "gcp-billing-skus-gpu-constructed.json", NULL},
 	{"vast", "gpus-1", "vast-bundles-constructed.json", NULL},
 	{"digitalocean", "sizes-1", "digitalocean-sizes.json", NULL},
 	{"tensordock", "locations", "tensordock-v2-locations.json", NULL},
@@ -178,6 +242,11 @@ static const struct borrowed borrowed[] = {
 };
 
 static const struct wanted borrowed_wanted[] = {
+	/* 8 x 11.06 + 208 x 0.03222 + 1872 x 0.002817 + 6000 x 0.08 / 730 */
+	{"gcp-billing-catalog", "us-central1", "a3-highgpu-8g", 8000, "", OD, 0, "H100 SXM5 80GB",
+	 101112718, UNK, "US", 0},
+	{"gcp-billing-catalog", "us-central1", "a4-highgpu-8g", 8000, "", SPOT, 0, "B200 SXM 180GB",
+	 64480000, UNK, "US", 0},
 	/* 0.3201 + 50 x 0.15 / 720 */
 	{"vast", "Quebec, CA", "machine-11111-1x", 1000, "community", OD, 0, "RTX 4090 24GB",
 	 330517, YES, "CA", 0},

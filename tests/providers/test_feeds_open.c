@@ -81,6 +81,30 @@ static const struct wanted wanted[] = {
 	{"oci", "", "BM.GPU.GB300.4", 4000, "", OD, 0, "GB300 (per GPU) 288GB", 72000000, UNK, "",
 	 0},
 	{"oci", "", "BM.GPU.MI355X.8", 8000, "", OD, 0, "MI355X 288GB", 68800000, UNK, "", 0},
+	/* on demand: not at 0 as a Capacity Block, not Windows, dedicated, reserved or with SQL */
+	{"aws-price-list", "us-east-1", "p5.48xlarge", 8000, "", OD, 0, "H100 SXM5 80GB", 55040000,
+	 UNK, "US", 0},
+	{"aws-price-list", "us-east-1", "g6f.large", 125, "", OD, 0, "L4 24GB", 202000, UNK, "US",
+	 0},
+	{"aws-price-list", "us-east-1", "p4d.24xlarge", 8000, "", OD, 0, "A100 SXM4 40GB", 21957643,
+	 UNK, "US", 0},
+	{"aws-price-list", "us-east-1", "p9.96xlarge", 16000, "", OD, 0, "p9.96xlarge", 160000000,
+	 UNK, "US", 0},
+	{"aws-price-list", "eu-west-1", "g5.xlarge", 1000, "", OD, 0, "A10G 24GB", 1212000, UNK,
+	 "IE", 0},
+	{"aws-price-list", "us-west-2-lax-1", "g4dn.2xlarge", 1000, "", OD, 0, "T4 16GB", 902000,
+	 UNK, "US", 0},
+	{"aws-price-list", "us-east-1", "p5.48xlarge", 8000, "standard_no_upfront", RES, 12,
+	 "H100 SXM5 80GB", 38530000, UNK, "US", 0},
+	/* 328000 / 8760 */
+	{"aws-price-list", "us-east-1", "p5.48xlarge", 8000, "standard_all_upfront", RES, 12,
+	 "H100 SXM5 80GB", 37442922, UNK, "US", 0},
+	/* 5 + 131400 / (3 x 8760) */
+	{"aws-price-list", "us-east-1", "p4d.24xlarge", 8000, "standard_partial_upfront", RES, 36,
+	 "A100 SXM4 40GB", 10000000, UNK, "US", 0},
+	{"aws-price-list", "us-east-1", "p4d.24xlarge", 8000, "convertible_no_upfront", RES, 36,
+	 "A100 SXM4 40GB", 14000000, UNK, "US", 0},
+
 	{"oci", "", "BM.GPU.X9.4", 4000, "", OD, 0, "BM.GPU.X9.4", 12000000, UNK, "", 0},
 };
 
@@ -96,6 +120,9 @@ static const struct totals totals[] = {
 	{"gcp", 12, 10, 2, 1, 1, 0, 0, 0},
 	{"aws", 8, 7, 1, 0, 1, 0, 0, 0},
 	{"oci", 8, 6, 1, 0, 2, 0, 0, 0},
+	/* two GPUs where the type has four, not by the hour, not in dollars, half of a reservation,
+	 * a term without an option; no price */
+	{"aws-price-list", 16, 10, 1, 5, 1, 0, 0, 0},
 };
 
 static const struct broken broken[] = {
@@ -111,6 +138,12 @@ static const struct broken broken[] = {
 	{"aws", "callback(", "no JSON"},
 	{"aws", "{\"config\":{\"rate\":\"permonth\",\"regions\":[]}}", "not per hour"},
 	{"oci", "{\"items\":null}", "\"items\""},
+	{"aws-price-list", "{\"regions\":{}}", "no region"},
+	{"aws-price-list", "{\"regions\":{\"a\":{\"regionCode\":\"a\"}}}", "no version"},
+	{"aws-price-list",
+	 "{\"regions\":{\"a\":{\"regionCode\":\"../a\",\"currentVersionUrl\":\"/AmazonEC2/1/../a/"
+	 "\"}}}",
+	 "no version"},
 };
 
 static const struct borrowed borrowed[] = {
@@ -261,7 +294,7 @@ START_TEST(every_provider_has_fixtures)
 	snprintf(path, sizeof(path), FIXTURES "/%s", providers[_i]->id);
 	ck_assert_msg(access(path, R_OK) == 0, "no %s", path);
 	for (size_t i = 0; i < (size_t)_i; i++)
-		ck_assert_str_ne(providers[i]->id, providers[_i]->id);
+		ck_assert_str_ne(providers[i]->source, providers[_i]->source);
 }
 END_TEST
 

@@ -5,11 +5,14 @@ Each feed is asked for by the URL that it makes up itself, so a path that no rul
 GPUPICK_BINARY names the program (meson sets it).
 """
 import contextlib
+import hashlib
+import hmac
 import http.server
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -26,7 +29,7 @@ KEY = 'team:replay-key'
 
 # provider: rows on sale, as in test_feeds_*.c, which takes them apart
 ACCEPTED = {
-    'scaleway': 6, 'ovhcloud': 4, 'cloudrift': 5, 'verda': 8, 'thunder': 4, 'gcp': 10, 'aws': 7, 'oci': 6,
+    'scaleway': 6, 'ovhcloud': 4, 'cloudrift': 5, 'verda': 8, 'thunder': 4, 'gcp': 10, 'aws': 7 + 10, 'oci': 6,
     'vast': 10, 'digitalocean': 7, 'hyperstack': 6, 'tensordock': 4, 'cudo': 5, 'hotaisle': 3,
     'jarvislabs': 10, 'seeweb': 5, 'shadeform': 6, 'primeintellect': 5,
 }
@@ -41,9 +44,20 @@ RULES = [
     ('ovhcloud', 'GET', r'/v1/order/catalog/public/cloud\?ovhSubsidiary=FR', 'catalog.json'),
     ('cloudrift', 'POST', r'/api/v1/instance-types/list', 'instance-types.json'),
     ('verda', 'GET', r'/v1/instance-types\?currency=usd', 'instance-types.json'),
+    ('verda', 'POST', r'/v1/oauth2/token', 'token.json'),
+    ('verda', 'GET', r'/v1/instance-availability\?is_spot=false', 'stock.json'),
+    ('verda', 'GET', r'/v1/instance-availability\?is_spot=true', 'spot-stock.json'),
     ('thunder', 'GET', r'/v2/(pricing|status)', '{0}.json'),
     ('gcp', 'GET', r'/machine-types-regions\.csv', 'machine-types.csv'),
+    ('gcp', 'GET', r'/v1/services/6F81-5844-456A/skus\?pageSize=5000&currencyCode=USD', 'skus-1.json'),
+    ('gcp', 'GET', r'/v1/services/6F81-5844-456A/skus\?.*&pageToken=a%2Fb%3D%3D', 'skus-2.json'),
     ('aws', 'GET', r'/spot\.json', 'spot.js'),
+    ('aws', 'GET', r'/\?Action=DescribeRegions&Version=2016-11-15', 'regions.xml'),
+    # A region is known by its signature; only us-east-1 has a second page.
+    ('aws', 'GET', r'/\?Action=DescribeSpotPriceHistory&.*&NextToken=a%2Bb%2Fc%3D%26d&.*', 'spot-{region}-2.xml'),
+    ('aws', 'GET', r'/\?Action=DescribeSpotPriceHistory&.*', 'spot-{region}-1.xml'),
+    ('aws', 'GET', r'/offers/v1\.0/aws/AmazonEC2/current/region_index\.json', 'index.json'),
+    ('aws', 'GET', r'/offers/v1\.0/aws/AmazonEC2/\d+/([a-z0-9-]+)/index\.csv', 'region-{0}.csv'),
     ('oci', 'GET', r'/pls/apex/cetools/api/v1/products/\?currencyCode=USD', 'products.json'),
     ('oci', 'GET', r'/a/ocom/docs/cloudestimator2/data/shapes\.json', 'shapes.json'),
     ('vast', 'POST', r'/api/v0/bundles/', None),
@@ -63,6 +77,26 @@ ECB = ('KEY,FREQ,CURRENCY,TIME_PERIOD,OBS_VALUE,OBS_STATUS,TITLE\r\n'
        'EXR.D.USD.EUR.SP00.A,D,USD,{},1.14,A,"US dollar/Euro, daily"\r\n')
 
 
+def is_signed(handler):
+    """AWS's SigV4, computed anew from what came: https://docs.aws.amazon.com/IAM/latest/UserGuide/."""
+    match = re.fullmatch(r'AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([a-z0-9-]+)/ec2/aws4_request, '
+                         r'SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})',
+                         handler.headers.get('Authorization', ''))
+    if not match:
+        return False
+    user, day, region, names, signature = match.groups()
+    path, _, query = handler.path.partition('?')
+    headers = ''.join(f'{name}:{handler.headers[name].strip()}\n' for name in names.split(';'))
+    canonical = '\n'.join(['GET', path, query, headers, names, hashlib.sha256(b'').hexdigest()])
+    text = '\n'.join(['AWS4-HMAC-SHA256', handler.headers['X-Amz-Date'], f'{day}/{region}/ec2/aws4_request',
+                      hashlib.sha256(canonical.encode()).hexdigest()])
+    key = b'AWS4replay-key'
+    for part in (day, region, 'ec2', 'aws4_request'):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return user == 'team' and hmac.compare_digest(hmac.new(key, text.encode(), hashlib.sha256).hexdigest(),
+                                                  signature)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
 
@@ -77,22 +111,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def answer(self, body):
-        provider, _, path = self.path.lstrip('/').partition('/')
-        self.server.seen.append((provider, self.command, path))
-        if provider == 'ecb':
-            rate = self.server.rate
-            return self.send(200 if rate else 500, (rate or '').encode())
+    def find(self, provider, path, body):
+        """(status, body, Link header or None)"""
         for name, method, pattern, fixture in RULES:
             match = re.fullmatch(pattern, '/' + path)
             if name != provider or method != self.command or not match:
                 continue
             if name not in WITHOUT_KEY and KEY.split(':')[-1] not in str(self.headers):
-                return self.send(401, b'{"error":"no key"}')
+                return 401, b'{"error":"no key"}', None
+            if 'Action=' in path and not is_signed(self):
+                return 403, b'<Response><Errors/></Response>', None
             if not fixture:
                 part = next(number for text, number in VAST.items() if text in body)
                 fixture = f'gpus-{part}.json'
-            file = os.path.join(FIXTURES, name, fixture.format(*match.groups()))
+            region = self.headers.get('Authorization', '').split('/')[2:3]
+            file = os.path.join(FIXTURES, name, fixture.format(*match.groups(), region=''.join(region)))
             if not os.path.exists(file):
                 break
             link = os.path.splitext(file)[0] + '.link'
@@ -100,9 +133,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 data = stream.read()
             if os.path.exists(link):
                 with open(link, encoding='utf-8') as stream:
-                    return self.send(200, data, stream.read().strip())
-            return self.send(200, data)
-        return self.send(404, b'{"message":"not found"}')
+                    return 200, data, stream.read().strip()
+            return 200, data, None
+        return 404, b'{"message":"not found"}', None
+
+    def answer(self, body):
+        provider, _, path = self.path.lstrip('/').partition('/')
+        self.server.seen.append((provider, self.command, path))
+        if provider == 'ecb':
+            rate = self.server.rate
+            return self.send(200 if rate else 500, (rate or '').encode())
+        return self.send(*self.find(provider, path, body))
 
     def do_GET(self):
         self.answer('')
@@ -178,8 +219,13 @@ class Feeds(unittest.TestCase):
         # One rate serves the three feeds that quote euros.
         self.assertEqual(sum(provider == 'ecb' for provider, *_ in self.server.seen), 1)
         before = self.query('select version from clock')
+        self.server.seen.clear()
         self.run_program('ingest', '--once')
         self.assertEqual(self.query('select version from clock'), before)
+        # Large lists whose versions are as they were are not fetched again.
+        paths = [path for provider, _, path in self.server.seen if provider == 'aws']
+        self.assertTrue(any('region_index' in path for path in paths))
+        self.assertFalse([path for path in paths if path.endswith('.csv')])
 
     def test_without_a_rate_feeds_in_euros_fail_and_no_other(self):
         self.run_program('ingest', '--once', check=1, GPUPICK_PROVIDERS='scaleway,verda')
@@ -188,6 +234,36 @@ class Feeds(unittest.TestCase):
         self.assertIn('exchange rate', self.query(
             "select detail from ingest_run where provider = 'scaleway'")[0][0])
         self.assertEqual(self.query("select count(*) from offer where provider = 'scaleway'"), [(0,)])
+
+    def test_the_accounts_own_spot_prices_replace_those_of_the_page(self):
+        spot = """select source, zone, price_micros from offer where provider = 'aws' and price_kind = 'spot'
+            and withdrawn_at is null and instance_type = 'p5.48xlarge' order by zone"""
+        self.run_program('ingest', '--once', GPUPICK_PROVIDERS='aws')
+        self.assertEqual(self.query(spot), [('aws-spot-page', '', 13652400)])
+        self.run_program('ingest', '--once', GPUPICK_PROVIDERS='aws', GPUPICK_AWS_KEY=KEY)
+        self.assertEqual(self.query(spot), [('aws-ec2-spot-history', 'use1-az4', 25100000),
+                                            ('aws-ec2-spot-history', 'use1-az6', 22750000)])
+        self.run_program('ingest', '--once', check=1, GPUPICK_PROVIDERS='aws-ec2-spot-history',
+                         GPUPICK_AWS_KEY='team:wrong')
+        self.assertEqual(self.query("select outcome from ingest_run order by id desc limit 1"), [('auth',)])
+        self.assertEqual(len(self.query(spot)), 2)
+
+    def test_the_billing_catalog_replaces_the_mirror(self):
+        rows = """select source, count(*) from offer where provider = 'gcp' and withdrawn_at is null group by 1"""
+        self.run_program('ingest', '--once', GPUPICK_PROVIDERS='gcp')
+        self.assertEqual(self.query(rows), [('gcloud-compute-com', 10)])
+        self.run_program('ingest', '--once', GPUPICK_PROVIDERS='gcp', GPUPICK_GCP_KEY=KEY)
+        self.assertEqual(self.query(rows), [('gcp-billing-catalog', 21)])
+        self.assertNotIn(KEY, str([path for _, _, path in self.server.seen]))
+
+    def test_an_account_tells_where_verda_has_stock_and_its_token_is_not_recorded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_program('ingest', '--once', '--record', folder, GPUPICK_PROVIDERS='verda',
+                             GPUPICK_VERDA_KEY='id:secret')
+            self.assertEqual(sorted(os.listdir(folder)), [
+                'verda-instance-types.json', 'verda-spot-stock.json', 'verda-stock.json'])
+        self.assertEqual(self.query("""select region, country from offer where availability = 'yes' and
+            withdrawn_at is null and instance_type = '1H100.80S.30V' order by 1"""), [('FIN-01', 'FI'), ('FIN-03', 'FI')])
 
     def test_a_rate_of_long_ago_is_none(self):
         self.server.rate = ECB.format('2020-01-02')

@@ -216,6 +216,18 @@ class Refresh(Worker):
         self.assertEqual(len(self.on_sale('vultr')), 14)
         self.assertIn('gzip', self.requests('vultr')[0]['encoding'])
 
+    def test_coverage_is_told_against_the_usual(self):
+        for _ in range(3):
+            self.once('--provider', 'vultr')
+        rows = self.value("select rows_accepted from feed where provider = 'vultr'")
+        self.assertEqual(self.value("select rows_usual from feed where provider = 'vultr'"), rows)
+        self.assertEqual(self.value("select rejections from feed where provider = 'vultr'"),
+                         self.value("""select rejections from ingest_run where provider = 'vultr'
+                             order by id desc limit 1"""))
+        self.replay.admin('keep', 'vultr', count=6)
+        self.once('--provider', 'vultr', '--accept')
+        self.assertIn('fewer rows than usual', self.output)
+
     def test_the_report_says_when_each_answer_was_last_seen_live(self):
         self.once()
         rows = {line.split()[0]: line for line in self.output.splitlines()
@@ -226,7 +238,7 @@ class Refresh(Worker):
     def test_a_feed_without_its_key_is_left_out(self):
         del self.environment['GPUPICK_LAMBDA_KEY']
         self.once()
-        self.assertRegex(self.output, r'lambda +skipped .*no key')
+        self.assertRegex(self.output, r'lambda +lambda-\S+ +skipped .*no key')
         self.assertEqual(self.requests('lambda'), [])
         self.once('--provider', 'lambda', check=1)
         self.assertIn('GPUPICK_LAMBDA_KEY', self.output)
@@ -243,6 +255,16 @@ class Refresh(Worker):
         self.assertEqual({r['provider'] for r in self.replay.requests}, {'linode', 'vultr'})
         self.assertNotEqual(self.once(check=None, GPUPICK_PROVIDERS='linode,nobody').returncode, 0)
         self.assertIn('nobody', self.output)
+
+    def test_a_provider_that_stays_down_is_only_probed(self):
+        self.replay.admin('fault', 'linode', kind='500')
+        self.start(GPUPICK_PROVIDERS='linode', GPUPICK_FETCH_ATTEMPTS='2')
+        runs = "select count(*) from ingest_run where provider = 'linode' and outcome = 'http'"
+        self.until(lambda: self.value(runs) >= 6, 60, 'six failures')
+        requests = self.query("select requests from ingest_run where provider = 'linode' order by id")
+        self.assertEqual([r for r, in requests[:6]], [2, 2, 2, 2, 1, 1])
+        self.replay.admin('reset', 'linode')
+        self.until(lambda: len(self.on_sale('linode')) > 0, 20, 'its return')
 
     def test_without_a_database_the_worker_says_so(self):
         self.once(check=1, GPUPICK_DATABASE_URL='host=/nonexistent dbname=x')

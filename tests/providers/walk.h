@@ -1,7 +1,7 @@
 /*
  * Walk: feeds held to their fixtures, as tables. A test program of a group of feeds states what
  * each trap must become and how every row is accounted for; walk_run() does the rest: the same walk
- * as ingest's, over tests/providers/fixtures/<provider>/<label>.{json,csv,js}, then over the files
+ * as ingest's, over tests/providers/fixtures/<provider>/<label>.{json,csv,js,xml}, then over the files
  * of
  * ../shared where that folder exists, then over broken and mutated answers.
  */
@@ -25,7 +25,8 @@
 #define TOLD_NONE (-1)
 
 struct wanted {
-	const char *provider, *region, *type;
+	const char *provider, /* or the source, where a provider has several feeds */
+		*region, *type;
 	int count_milli;
 	const char *tier;
 	enum price_kind kind;

@@ -95,6 +95,79 @@ START_TEST(an_unchanged_refresh_moves_dates_but_neither_version_nor_rows)
 }
 END_TEST
 
+static void change(struct offer *offer, int member)
+{
+	double *const amounts[] = {&offer->memory_gb, &offer->vcpus, &offer->ram_gib,
+				   &offer->disk_gb};
+	const char **const texts[] = {&offer->interconnect, &offer->country, &offer->price_basis,
+				      &offer->original_currency, &offer->original_amount};
+
+	if (member < 4)
+		*amounts[member] += 1;
+	else if (member < 9)
+		*texts[member - 4] = "X";
+	else if (member == 9)
+		offer->price_micros++;
+	else if (member == 10)
+		offer->upfront_micros++;
+	else if (member == 11)
+		offer->quantity += 5;
+	else if (member == 12)
+		offer->is_mapped = !offer->is_mapped;
+	else
+		offer->availability =
+			offer->availability == AVAILABILITY_NO ? AVAILABILITY_YES : AVAILABILITY_NO;
+}
+
+/* What is found by a hash of the row must be found for each member of it. */
+START_TEST(a_change_of_any_member_is_found_and_written)
+{
+	struct offer offers[3], expected;
+	struct store_outcome outcome;
+	struct store_view view;
+
+	for (int i = 0; i < 3; i++)
+		offers[i] = fixture_offer(&arena, "acme", i, 1000000);
+	fixture_apply(store, "acme", "test", offers, 3, FIXTURE_HOUR(0));
+	change(&offers[1], _i);
+	outcome = fixture_apply(store, "acme", "test", offers, 3, FIXTURE_HOUR(1));
+	ck_assert_int_eq(outcome.changed, 1);
+	ck_assert_int_eq(outcome.unchanged, 2);
+	view = read_all();
+	expected = offers[1];
+	expected.observed_at_us = expected.last_seen_us = FIXTURE_HOUR(1);
+	expected.first_seen_us = FIXTURE_HOUR(0);
+	fixture_same_offer(find(&view, offers[1].id), &expected);
+	outcome = fixture_apply(store, "acme", "test", offers, 3, FIXTURE_HOUR(2));
+	ck_assert_int_eq(outcome.unchanged, 3);
+}
+END_TEST
+
+START_TEST(a_row_without_a_hash_is_written_once_and_one_of_another_key_never)
+{
+	struct offer offer = fixture_offer(&arena, "acme", 1, 1000000);
+	struct store_refresh refresh = {.provider = "acme",
+					.source = "test",
+					.offers = &offer,
+					.offers_count = 1,
+					.observed_at_us = FIXTURE_HOUR(3)};
+	struct store_outcome outcome;
+	struct error fault;
+
+	fixture_apply(store, "acme", "test", &offer, 1, FIXTURE_HOUR(0));
+	free(fixture_sql(url, "update offer set row_hash = 0"));
+	ck_assert_int_eq(fixture_apply(store, "acme", "test", &offer, 1, FIXTURE_HOUR(1)).changed,
+			 1);
+	ck_assert_int_eq(fixture_apply(store, "acme", "test", &offer, 1, FIXTURE_HOUR(2)).unchanged,
+			 1);
+	/* As if a row of another key had the id. */
+	free(fixture_sql(url, "update offer set row_hash = row_hash # (1::bigint << 60)"));
+	error_init(&fault, NULL);
+	ck_assert(!store_apply(store, &refresh, &outcome, &fault));
+	ck_assert_ptr_nonnull(strstr(fault.detail, "has the id"));
+}
+END_TEST
+
 START_TEST(changes_and_withdrawals_are_written_and_go_into_the_history)
 {
 	struct offer offers[10];
@@ -390,6 +463,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, what_is_stored_comes_back_unchanged);
 	tcase_add_test(tests, an_unchanged_refresh_moves_dates_but_neither_version_nor_rows);
+	tcase_add_loop_test(tests, a_change_of_any_member_is_found_and_written, 0, 14);
+	tcase_add_test(tests, a_row_without_a_hash_is_written_once_and_one_of_another_key_never);
 	tcase_add_test(tests, changes_and_withdrawals_are_written_and_go_into_the_history);
 	tcase_add_test(tests, providers_and_sources_do_not_touch_each_other);
 	tcase_add_test(tests, bundled_prices_keep_their_date_and_yield_to_live_ones);

@@ -42,6 +42,8 @@ static struct catalogue *build(int64_t version, size_t count)
 		 .rows_accepted = 7,
 		 .rows_rejected = 2,
 		 .rows_unmapped = 1,
+		 .rejections = "no_price 2",
+		 .rows_usual = 8,
 		 .offers = 7,
 		 .is_stale = true},
 		{.provider = "bolt", .source = "", .outcome = "", .detail = ""},
@@ -94,6 +96,9 @@ START_TEST(a_file_brings_back_all_that_was_saved)
 	ck_assert_str_eq(loaded->providers[0].detail, "status 503");
 	ck_assert_int_eq(loaded->providers[0].last_success_us, FIXTURE_HOUR(1));
 	ck_assert_int_eq(loaded->providers[0].rows_accepted, 7);
+	ck_assert_str_eq(loaded->providers[0].rejections, "no_price 2");
+	ck_assert_int_eq(loaded->providers[0].rows_usual, 8);
+	ck_assert_int_eq(loaded->providers[0].offers, 7);
 	ck_assert(loaded->providers[0].is_stale);
 	ck_assert_str_eq(loaded->providers[1].source, "");
 	ck_assert_uint_eq(loaded->unmapped_count, 1);

@@ -39,6 +39,7 @@ const struct provider azure = {
 	.source = "azure-retail-prices",
 	.base_url = "https://prices.azure.com",
 	.refresh_seconds = 21600,
+	.gap_seconds = 0.05,
 	.body_max = (size_t)16 << 20,
 	.pages_max = 400,
 	.pages = pages,

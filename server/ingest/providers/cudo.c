@@ -38,16 +38,8 @@ const struct provider cudo = {
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page > 0)
-		return false;
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/v1/vms/machine-types", feed->base_url),
-		.headers = {"Accept: application/json"},
-		.headers_count = 1,
-		.label = "machine-types",
-	};
-	return payload_key_header(feed, &cudo, "Authorization: Bearer ", out, error);
+	return payload_request_once(feed, &cudo, "/v1/vms/machine-types", "Authorization: Bearer ",
+				    out, error);
 }
 
 /* A component's price; false when it is not told. Zero is a price of a part, not of a machine. */

@@ -19,6 +19,7 @@ const struct provider digitalocean = {
 	.base_url = "https://api.digitalocean.com",
 	.key_variable = "GPUPICK_DIGITALOCEAN_KEY",
 	.refresh_seconds = 900,
+	.gap_seconds = 0.1,
 	.body_max = (size_t)8 << 20,
 	.pages_max = 20,
 	.pages = pages,

@@ -4,6 +4,7 @@
  * mirror's arithmetic and are left alone. Some machines have a list price and are not sold on
  * demand at all: of these only the spot price is taken.
  */
+#include "server/ingest/providers/gcp.h"
 #include "core/instance.h"
 #include "server/ingest/providers/csv.h"
 #include "server/ingest/providers/payload.h"
@@ -26,6 +27,7 @@ const struct provider gcp = {
 	.pages_max = 1,
 	.pages = pages,
 	.documentation = "https://gcloud-compute.com/",
+	.superseded_by = "gcp-billing-catalog",
 	.request = request,
 	.parse = parse,
 };
@@ -45,8 +47,7 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 	return true;
 }
 
-/* Spot and Dynamic Workload Scheduler only, whatever the list says. */
-static bool is_sold_on_demand(const char *type)
+bool gcp_is_sold_on_demand(const char *type)
 {
 	static const char *const not_sold[] = {"a4-",		"a4x-",		 "a3-ultragpu-",
 					       "a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g"};
@@ -108,7 +109,7 @@ static void take_row(struct feed *feed, const struct csv *csv)
 	base.vcpus = csv_number(csv, "vCpus");
 	base.ram_gib = csv_number(csv, "memoryGB");
 	base.disk_gb = known ? known->local_nvme_gb : 0;
-	if (is_sold_on_demand(type))
+	if (gcp_is_sold_on_demand(type))
 		add(feed, &base, PRICE_ON_DEMAND, csv_text(csv, "hour"));
 	/* 0 stands for "none" here. */
 	if (price_parse(csv_text(csv, "hourSpot")) != PRICE_UNKNOWN)

@@ -31,7 +31,8 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 {
 	const char *colon = feed->key ? strchr(feed->key, ':') : NULL;
 	struct feed token = *feed; /* the same feed with the token alone as its key */
-	const char *team;
+	const char *team, *path;
+	bool is_asked;
 
 	if (feed->page > 0)
 		return false;
@@ -39,15 +40,13 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 		return error_set(error, ERROR_FEED, "%s is not TEAM:TOKEN", hotaisle.key_variable);
 	team = feed_text(feed, arena_strndup(feed->arena, feed->key, (size_t)(colon - feed->key)));
 	token.key = colon + 1;
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/api/teams/%s/virtual_machines/available/",
-				    feed->base_url, payload_escape(feed, team)),
-		.headers = {"Accept: application/json"},
-		.headers_count = 1,
-		.label = "available",
-	};
-	return payload_key_header(&token, &hotaisle, "Authorization: Token ", out, error);
+	path = feed_text(feed,
+			 arena_printf(feed->arena, "/api/teams/%s/virtual_machines/available/",
+				      payload_escape(feed, team)));
+	is_asked =
+		payload_request_once(&token, &hotaisle, path, "Authorization: Token ", out, error);
+	feed->is_exhausted |= token.is_exhausted;
+	return is_asked;
 }
 
 static void take_machine(struct feed *feed, const json_t *row)

@@ -24,6 +24,7 @@ const struct provider hyperstack = {
 	.base_url = "https://infrahub-api.nexgencloud.com/v1",
 	.key_variable = "GPUPICK_HYPERSTACK_KEY",
 	.refresh_seconds = 600,
+	.gap_seconds = 0.1,
 	.body_max = (size_t)8 << 20,
 	.pages_max = PAGES,
 	.pages = pages,

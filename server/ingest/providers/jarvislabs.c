@@ -32,16 +32,8 @@ const struct provider jarvislabs = {
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page > 0)
-		return false;
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/misc/server_meta", feed->base_url),
-		.headers = {"Accept: application/json"},
-		.headers_count = 1,
-		.label = "server-meta",
-	};
-	return payload_key_header(feed, &jarvislabs, "Authorization: Bearer ", out, error);
+	return payload_request_once(feed, &jarvislabs, "/misc/server_meta",
+				    "Authorization: Bearer ", out, error);
 }
 
 /* Of "24", "141 GB" or 24. */

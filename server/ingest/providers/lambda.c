@@ -30,31 +30,10 @@ const struct provider lambda = {
 	.parse = parse,
 };
 
-static bool is_header_safe(const char *key)
-{
-	for (; *key; key++)
-		if (!isgraph((unsigned char)*key))
-			return false;
-	return true;
-}
-
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page > 0)
-		return false;
-	if (!feed->key || !*feed->key || !is_header_safe(feed->key))
-		return error_set(error, ERROR_FEED, "GPUPICK_LAMBDA_KEY is not a usable key");
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/api/v1/instance-types", feed->base_url),
-		.headers = {"Accept: application/json",
-			    arena_printf(feed->arena, "Authorization: Bearer %s", feed->key)},
-		.headers_count = 2,
-		.label = "instance-types",
-	};
-	if (!out->headers[1])
-		feed->is_exhausted = true;
-	return true;
+	return payload_request_once(feed, &lambda, "/api/v1/instance-types",
+				    "Authorization: Bearer ", out, error);
 }
 
 /* The number before "GB" in "H100 (80 GB SXM5)"; 0 when the words do not say. */

@@ -26,6 +26,7 @@ const struct provider linode = {
 	.source = "linode-api",
 	.base_url = "https://api.linode.com",
 	.refresh_seconds = 900,
+	.gap_seconds = 0.05,
 	.body_max = (size_t)8 << 20,
 	.pages_max = 60,
 	.pages = pages,
@@ -257,7 +258,7 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 	struct state *state = state_of(feed);
 	json_auto_t *root = NULL;
 	const json_t *data;
-	int page = asked->page, last;
+	int page = asked->page, last, told;
 
 	if (!state)
 		return true;
@@ -271,6 +272,9 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 		return false;
 	if (!payload_integer(root, "pages", &last))
 		return error_set(error, ERROR_FEED, "%s: no number of pages", asked->label);
+	if (payload_integer(root, "page", &told) && told != state->number)
+		return error_set(error, ERROR_FEED, "%s: answered with page %d", asked->label,
+				 told);
 	for (size_t i = 0; i < json_array_size(data); i++)
 		takes[page](feed, state, json_array_get(data, i));
 	/* The number asked for counts, not the one answered: an answer cannot make the walk loop.

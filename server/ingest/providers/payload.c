@@ -194,6 +194,21 @@ bool payload_key_header(struct feed *feed, const struct provider *provider, cons
 	return true;
 }
 
+bool payload_request_once(struct feed *feed, const struct provider *provider, const char *path,
+			  const char *prefix, struct fetch_request *out, struct error *error)
+{
+	if (feed->page > 0)
+		return false;
+	*out = (struct fetch_request){
+		.method = "GET",
+		.url = arena_printf(feed->arena, "%s%s", feed->base_url, path),
+		.headers = {"Accept: application/json"},
+		.headers_count = 1,
+		.label = provider->pages[0],
+	};
+	return payload_key_header(feed, provider, prefix, out, error);
+}
+
 const char *payload_spelling(struct feed *feed, const char *provider, double memory_gb,
 			     const char *const *spellings)
 {

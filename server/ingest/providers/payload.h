@@ -46,6 +46,12 @@ int64_t payload_cents(struct feed *feed, const json_t *object, const char *name,
 bool payload_key_header(struct feed *feed, const struct provider *provider, const char *prefix,
 			struct fetch_request *out, struct error *error);
 
+/* The whole walk of a feed that is one GET of `path` with the key in a header: false the second
+ * time.
+ */
+bool payload_request_once(struct feed *feed, const struct provider *provider, const char *path,
+			  const char *prefix, struct fetch_request *out, struct error *error);
+
 /* Which of several spellings (NULL at the end) of a card a rule knows, with the memory of one GPU
  * where it is told (0 = not): a canonical name, or the first that is not empty, as it stands. */
 const char *payload_spelling(struct feed *feed, const char *provider, double memory_gb,

@@ -25,6 +25,7 @@ const struct provider primeintellect = {
 	.base_url = "https://api.primeintellect.ai",
 	.key_variable = "GPUPICK_PRIMEINTELLECT_KEY",
 	.refresh_seconds = 600,
+	.gap_seconds = 0.1,
 	.body_max = (size_t)8 << 20,
 	.pages_max = 100,
 	.pages = pages,
@@ -114,6 +115,17 @@ static void take_item(struct feed *feed, const json_t *row)
 	offer->availability = availability(payload_text(row, "stockStatus"));
 }
 
+/* An answer does not say which page it is: one that repeats the last one is a walk on the spot, in
+ * which the rows of the other pages would be lost. */
+static bool is_told_again(struct feed *feed, const struct fetch_response *response)
+{
+	const char *last = feed->state;
+
+	feed->state = arena_strdup(feed->arena, response->body);
+	feed->is_exhausted |= !feed->state;
+	return last && strcmp(last, response->body) == 0;
+}
+
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error)
 {
@@ -121,9 +133,11 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 	const json_t *items = root ? payload_member(root, "items", JSON_ARRAY, error) : NULL;
 	double total;
 
-	(void)asked;
 	if (!items)
 		return false;
+	if (is_told_again(feed, response))
+		return error_set(error, ERROR_FEED, "%s: answered with the page before",
+				 asked->label);
 	if (!payload_number(root, "totalCount", &total))
 		return error_set(error, ERROR_FEED, "no totalCount: how many pages there are");
 	for (size_t i = 0; i < json_array_size(items); i++)

@@ -30,6 +30,7 @@ const struct provider runpod = {
 	.pages_max = 1,
 	.pages = pages,
 	.documentation = "https://graphql-spec.runpod.io/",
+	.superseded_by = "runpod-rest",
 	.request = request,
 	.parse = parse,
 };

@@ -32,6 +32,7 @@ const struct provider scaleway = {
 	.source = "scaleway-api",
 	.base_url = "https://api.scaleway.com",
 	.refresh_seconds = 900,
+	.gap_seconds = 0.05,
 	.body_max = (size_t)8 << 20,
 	.pages_max = 60,
 	.pages = pages,

@@ -30,16 +30,7 @@ const struct provider seeweb = {
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page > 0)
-		return false;
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/ecs/v2/plans", feed->base_url),
-		.headers = {"Accept: application/json"},
-		.headers_count = 1,
-		.label = "plans",
-	};
-	return payload_key_header(feed, &seeweb, "X-APITOKEN: ", out, error);
+	return payload_request_once(feed, &seeweb, "/ecs/v2/plans", "X-APITOKEN: ", out, error);
 }
 
 static void price(struct feed *feed, struct offer *offer, const json_t *row)

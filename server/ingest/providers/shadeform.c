@@ -29,17 +29,8 @@ const struct provider shadeform = {
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page > 0)
-		return false;
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/v1/instances/types?sort=price",
-				    feed->base_url),
-		.headers = {"Accept: application/json"},
-		.headers_count = 1,
-		.label = "instances",
-	};
-	return payload_key_header(feed, &shadeform, "X-API-KEY: ", out, error);
+	return payload_request_once(feed, &shadeform, "/v1/instances/types?sort=price",
+				    "X-API-KEY: ", out, error);
 }
 
 /* "A100 pcie 80GB" of "A100_80G", "pcie" and 80. */

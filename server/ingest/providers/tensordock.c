@@ -37,16 +37,8 @@ const struct provider tensordock = {
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page > 0)
-		return false;
-	*out = (struct fetch_request){
-		.method = "GET",
-		.url = arena_printf(feed->arena, "%s/api/v2/locations", feed->base_url),
-		.headers = {"Accept: application/json"},
-		.headers_count = 1,
-		.label = "locations",
-	};
-	return payload_key_header(feed, &tensordock, "Authorization: Bearer ", out, error);
+	return payload_request_once(feed, &tensordock, "/api/v2/locations",
+				    "Authorization: Bearer ", out, error);
 }
 
 static const char *country_code(const char *name)

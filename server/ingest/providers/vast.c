@@ -39,6 +39,7 @@ const struct provider vast = {
 	.base_url = "https://console.vast.ai",
 	.key_variable = "GPUPICK_VAST_KEY",
 	.refresh_seconds = 300,
+	.gap_seconds = 1.0, /* "API requests too frequent" */
 	.body_max = (size_t)64 << 20,
 	.pages_max = SEGMENTS,
 	.pages = pages,

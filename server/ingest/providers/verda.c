@@ -1,8 +1,9 @@
 /*
- * Verda (once DataCrunch): the list of instance types, which is read without a credential; stock
- * and locations are told to accounts only, so the region is "". Prices are texts, dollars per
- * instance-hour. The memory told is that of all GPUs of the instance, or, in some answers, of one:
- * whichever agrees with the card that is named.
+ * Verda (once DataCrunch): the list of instance types, which is read without a credential. Stock
+ * and locations are told to accounts only: without a key the region is "", with one (ID:SECRET of
+ * API credentials, exchanged for a token) each type is listed where it is free, and nowhere as sold
+ * out. Prices are texts, dollars per instance-hour. The memory told is that of all GPUs of the
+ * instance, or, in some answers, of one: whichever agrees with the card that is named.
  */
 #include "core/accelerator.h"
 #include "server/ingest/providers/payload.h"
@@ -11,10 +12,15 @@
 #include <string.h>
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error);
+static bool account_request(struct feed *feed, struct fetch_request *out, struct error *error);
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error);
+static bool account_finish(struct feed *feed, struct error *error);
+
+enum { PAGE_TYPES, PAGE_STOCK, PAGE_SPOT_STOCK, PAGE_TOKEN };
 
 static const char *const pages[] = {"instance-types", NULL};
+static const char *const account_pages[] = {"instance-types", "stock", "spot-stock", "token", NULL};
 
 const struct provider verda = {
 	.id = "verda",
@@ -25,8 +31,37 @@ const struct provider verda = {
 	.pages_max = 1,
 	.pages = pages,
 	.documentation = "https://api.verda.com/v1/docs",
+	.superseded_by = "verda-account",
 	.request = request,
 	.parse = parse,
+};
+
+const struct provider verda_account = {
+	.id = "verda",
+	.source = "verda-account",
+	.base_url = "https://api.verda.com",
+	.key_variable = "GPUPICK_VERDA_KEY",
+	.refresh_seconds = 600,
+	.body_max = (size_t)4 << 20,
+	.pages_max = 4,
+	.pages = account_pages,
+	.documentation = "https://api.verda.com/v1/docs",
+	.request = account_request,
+	.parse = parse,
+	.finish = account_finish,
+};
+
+/* Which types are free where, on demand and as spot. */
+struct stock {
+	const char *location, *type;
+	enum price_kind kind;
+};
+
+struct account {
+	const char *authorization; /* a header */
+	struct stock *stock;
+	size_t count, capacity;
+	int asked; /* pages after the token */
 };
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
@@ -36,11 +71,62 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 		return false;
 	*out = (struct fetch_request){
 		.method = "GET",
+		.page = PAGE_TYPES,
 		.url = arena_printf(feed->arena, "%s/v1/instance-types?currency=usd",
 				    feed->base_url),
 		.headers = {"Accept: application/json"},
 		.headers_count = 1,
 		.label = "instance-types",
+	};
+	return true;
+}
+
+/* The two halves of the key stand in a JSON text: nothing that would need quoting there. */
+static bool token_request(struct feed *feed, struct fetch_request *out, struct error *error)
+{
+	const char *colon = feed->key ? strchr(feed->key, ':') : NULL;
+
+	for (const char *c = feed->key; c && *c; c++)
+		if (*c <= ' ' || *c > '~' || *c == '"' || *c == '\\')
+			colon = NULL;
+	if (!colon || colon == feed->key || !colon[1])
+		return error_set(error, ERROR_FEED, "GPUPICK_VERDA_KEY is not ID:SECRET");
+	*out = (struct fetch_request){
+		.method = "POST",
+		.page = PAGE_TOKEN,
+		.url = arena_printf(feed->arena, "%s/v1/oauth2/token", feed->base_url),
+		.headers = {"Content-Type: application/json", "Accept: application/json"},
+		.headers_count = 2,
+		.body = arena_printf(
+			feed->arena,
+			"{\"grant_type\":\"client_credentials\",\"client_id\":\"%.*s\","
+			"\"client_secret\":\"%s\"}",
+			(int)(colon - feed->key), feed->key, colon + 1),
+		.label = "token",
+		.is_secret = true,
+	};
+	feed->is_exhausted = feed->is_exhausted || !out->body;
+	return true;
+}
+
+static bool account_request(struct feed *feed, struct fetch_request *out, struct error *error)
+{
+	static const char *const paths[] = {"instance-types?currency=usd",
+					    "instance-availability?is_spot=false",
+					    "instance-availability?is_spot=true"};
+	const struct account *account = feed->state;
+
+	if (!account)
+		return token_request(feed, out, error);
+	if (account->asked > PAGE_SPOT_STOCK)
+		return false;
+	*out = (struct fetch_request){
+		.method = "GET",
+		.page = account->asked,
+		.url = arena_printf(feed->arena, "%s/v1/%s", feed->base_url, paths[account->asked]),
+		.headers = {"Accept: application/json", account->authorization},
+		.headers_count = 2,
+		.label = account_pages[account->asked],
 	};
 	return true;
 }
@@ -117,16 +203,120 @@ static void take_type(struct feed *feed, const json_t *row)
 	offer->original_amount = spot_amount;
 }
 
+static bool parse_token(struct feed *feed, const struct fetch_response *response,
+			struct error *error)
+{
+	json_auto_t *root = payload_parse(response, error);
+	const char *token = root ? payload_text(root, "access_token") : "";
+	struct account *account;
+
+	if (!root)
+		return false;
+	for (const char *c = token; *c || c == token; c++)
+		if (*c <= ' ' || *c > '~')
+			return error_set(error, ERROR_FEED, "no usable access_token is told");
+	account = arena_alloc(feed->arena, sizeof(*account));
+	if (account)
+		account->authorization =
+			arena_printf(feed->arena, "Authorization: Bearer %s", token);
+	feed->is_exhausted = feed->is_exhausted || !account || !account->authorization;
+	feed->state = account;
+	return true;
+}
+
+static void note_stock(struct feed *feed, struct account *account, const struct stock *stock)
+{
+	if (account->count == account->capacity) {
+		size_t capacity = account->capacity ? account->capacity * 2 : 128;
+		struct stock *grown = arena_array(feed->arena, capacity, sizeof(*grown));
+
+		if (!grown) {
+			feed->is_exhausted = true;
+			return;
+		}
+		if (account->count)
+			memcpy(grown, account->stock, account->count * sizeof(*grown));
+		account->stock = grown;
+		account->capacity = capacity;
+	}
+	account->stock[account->count++] = *stock;
+}
+
+static void take_stock(struct feed *feed, struct account *account, const json_t *rows,
+		       enum price_kind kind)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const json_t *types = json_object_get(row, "availabilities");
+		const char *location = feed_text(feed, payload_text(row, "location_code"));
+
+		for (size_t t = 0; *location && t < json_array_size(types); t++) {
+			const char *type = json_string_value(json_array_get(types, t));
+			const struct stock stock = {location, feed_text(feed, type), kind};
+
+			if (type)
+				note_stock(feed, account, &stock);
+		}
+	}
+}
+
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error)
 {
-	json_auto_t *root = payload_parse_list(response, error);
+	struct account *account = feed->state;
+	json_auto_t *root = NULL;
 
-	(void)asked;
+	if (asked->page == PAGE_TOKEN)
+		return parse_token(feed, response, error);
+	root = payload_parse_list(response, error);
 	feed->page = 1;
 	if (!root)
 		return false;
+	if (account)
+		account->asked++;
+	if (asked->page != PAGE_TYPES) {
+		/* `gpupick parse` has no token. */
+		if (account)
+			take_stock(feed, account, root,
+				   asked->page == PAGE_SPOT_STOCK ? PRICE_SPOT : PRICE_ON_DEMAND);
+		return true;
+	}
 	for (size_t i = 0; i < json_array_size(root); i++)
 		take_type(feed, json_array_get(root, i));
+	return true;
+}
+
+/* Each offer moves to the first place where its type is free, and is copied for the others. */
+static bool account_finish(struct feed *feed, struct error *error)
+{
+	const struct account *account = feed->state;
+	const size_t types = feed->count;
+
+	(void)error;
+	for (size_t i = 0; account && i < types; i++) {
+		bool is_placed = false;
+
+		feed->offers[i].availability = AVAILABILITY_NO;
+		for (size_t s = 0; s < account->count; s++) {
+			const struct stock *stock = &account->stock[s];
+			struct offer *offer = &feed->offers[i];
+
+			if (stock->kind != offer->price_kind ||
+			    strcmp(stock->type, offer->instance_type) != 0)
+				continue;
+			if (is_placed) {
+				const struct offer base = *offer;
+
+				feed->rows_seen++;
+				offer = feed_copy(feed, &base);
+			}
+			if (!offer)
+				return true;
+			offer->region = stock->location;
+			offer->country = "";
+			offer->availability = AVAILABILITY_YES;
+			is_placed = true;
+		}
+	}
 	return true;
 }

@@ -28,6 +28,7 @@ const struct provider vultr = {
 	.source = "vultr-api",
 	.base_url = "https://api.vultr.com",
 	.refresh_seconds = 900,
+	.gap_seconds = 0.05,
 	.body_max = (size_t)8 << 20,
 	.pages_max = 200,
 	.pages = pages,
