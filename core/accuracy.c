@@ -45,6 +45,9 @@ const struct accuracy *accuracy_of_memory(const struct workload *workload)
 
 const struct accuracy *accuracy_of_speed(const struct workload *workload)
 {
+	/* What only reads is all prefill. */
+	if (workload_only_reads(workload))
+		return known("serve_prefill");
 	if (workload->task == TASK_INFERENCE)
 		return known("serve_throughput");
 	if (workload->task == TASK_PRETRAIN)

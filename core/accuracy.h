@@ -20,7 +20,11 @@ struct accuracy {
 	double under10_percent;		    /* share that measured over 10 % more than predicted */
 	double tau; /* Kendall's, over pairs that differ in hardware; NAN if none */
 	int pairs;
-	double low, high; /* measured over predicted: 10th and 90th percentile */
+	/* The same errors by constants that were fitted without the row's source. */
+	double cross_median_percent, cross_p90_percent;
+	/* Measured over predicted: 10th and 90th percentile, of the plain or of the
+	 * cross-validated predictions, whichever is wider. */
+	double low, high;
 };
 
 extern const struct accuracy accuracy_table[];

@@ -33,12 +33,13 @@ static struct block attention_block(const struct layer_kind *kind, int hidden)
 	uint64_t k = kind->kv_omitted > 1 ? 0 : mul(kind->kv_heads, kind->head_dim);
 	uint64_t v = kind->kv_omitted > 0 ? 0 : mul(kind->kv_heads, layer_value_dim(kind));
 	uint64_t o = mul(kind->heads, layer_value_dim(kind));
+	uint64_t input = (unsigned)(kind->attention_input ? kind->attention_input : hidden);
 	struct block block = {0, 0};
 
 	if (kind->projections_elsewhere)
 		return block;
 	if (kind->attention == ATTENTION_GROUPED) {
-		block.weights = (unsigned)hidden * (q + k + v + o);
+		block.weights = input * (q + k + v) + (unsigned)hidden * o;
 		if (kind->attention_bias)
 			block.others += q + k + v;
 		if (kind->qk_norm)
@@ -68,6 +69,14 @@ static struct block attention_block(const struct layer_kind *kind, int hidden)
 		block.others *= 2;
 	}
 	return block;
+}
+
+/* Keys and values of the second attention of a decoder layer. */
+static double cross_weights(const struct layer_kind *kind, int hidden)
+{
+	return kind->has_cross_attention ? (double)hidden * kind->kv_heads *
+						   ((double)kind->head_dim + layer_value_dim(kind))
+					 : 0;
 }
 
 /* Weights of one MLP, dense or expert, from `width` to `ffn` and back. */
@@ -114,6 +123,8 @@ void architecture_count(const struct architecture *architecture, struct paramete
 					      ? mlp_biases(hidden, kind->ffn, kind->gated)
 					      : 0;
 
+		if (kind->reuses_weights)
+			attention.weights = attention.others = mlp = mlp_others = 0;
 		out->attention += n * (attention.weights + attention.others);
 		out->mlp += n * (mlp + mlp_others);
 		out->experts += n * (unsigned)kind->experts * (expert + expert_others);
@@ -128,6 +139,14 @@ void architecture_count(const struct architecture *architecture, struct paramete
 	out->total = out->embedding + out->head + out->attention + out->mlp + out->experts +
 		     out->router + out->mixer + out->norms_and_other + out->tower;
 	out->active = out->total - idle;
+}
+
+bool architecture_has_source(const struct architecture *architecture)
+{
+	for (int i = 0; i < architecture->kinds_count; i++)
+		if (architecture->kinds[i].has_cross_attention)
+			return true;
+	return false;
 }
 
 int architecture_layers(const struct architecture *architecture)
@@ -183,8 +202,7 @@ double architecture_state_elements(const struct architecture *architecture)
 	return elements;
 }
 
-/* Positions that a layer keeps and attends to of `context`. */
-static double seen(const struct layer_kind *kind, double context)
+double layer_positions(const struct layer_kind *kind, double context)
 {
 	double near = kind->window ? fmin(kind->window, context) : context;
 
@@ -198,7 +216,7 @@ double architecture_kv_elements(const struct architecture *architecture, double 
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
 
-		elements += kind->count * layer_kv_elements(kind) * seen(kind, context) /
+		elements += kind->count * layer_kv_elements(kind) * layer_positions(kind, context) /
 			    (kind->compress_ratio ? 2 : 1);
 		if (kind->is_cross_only)
 			elements += kind->count * elements_per_position(kind) *
@@ -218,35 +236,81 @@ double architecture_cross_elements_per_source_token(const struct architecture *a
 	return elements;
 }
 
+/* Weights of one layer that its own tokens pass: the keys and values of cross-attention take the
+ * source's tokens instead. */
+static double token_weights(const struct layer_kind *kind, int hidden)
+{
+	double expert = (double)mlp_weights(expert_width(kind, hidden), kind->moe_ffn, kind->gated);
+
+	return (double)attention_block(kind, hidden).weights - cross_weights(kind, hidden) +
+	       (double)mlp_weights(hidden, kind->ffn, kind->gated) +
+	       (double)mlp_weights(hidden, kind->shared_ffn, kind->gated) +
+	       kind->experts_active * expert + (double)mul(hidden, kind->experts) +
+	       (double)kind->mixer_parameters + (double)kind->extra_linear;
+}
+
+/* FLOPs of one query against one key and its value. */
+static double pair_flops(const struct layer_kind *kind)
+{
+	double qk = kind->attention == ATTENTION_LATENT ? kind->nope_dim + kind->rope_dim
+							: kind->head_dim;
+
+	return kind->attention == ATTENTION_NONE ? 0
+						 : 2.0 * kind->heads * (qk + layer_value_dim(kind));
+}
+
+/* In the matrices; a state element is decayed, added to and read: six operations a token. */
+static double token_flops(const struct architecture *architecture, const struct layer_kind *kind)
+{
+	return 2 * token_weights(kind, architecture->hidden) + 6 * kind->state_elements +
+	       (kind->is_cross_only ? pair_flops(kind) * architecture->image_tokens : 0);
+}
+
 double architecture_forward_flops(const struct architecture *architecture, double context)
 {
-	int hidden = architecture->hidden;
+	bool has_source = architecture_has_source(architecture);
 	double flops = 0;
 
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
-		double expert =
-			(double)mlp_weights(expert_width(kind, hidden), kind->moe_ffn, kind->gated);
-		double weights = (double)attention_block(kind, hidden).weights +
-				 (double)mlp_weights(hidden, kind->ffn, kind->gated) +
-				 (double)mlp_weights(hidden, kind->shared_ffn, kind->gated) +
-				 kind->experts_active * expert +
-				 (double)mul(hidden, kind->experts) +
-				 (double)kind->mixer_parameters + (double)kind->extra_linear;
-		double qk = kind->attention == ATTENTION_LATENT ? kind->nope_dim + kind->rope_dim
-								: kind->head_dim;
-		double span =
-			kind->is_cross_only ? architecture->image_tokens : seen(kind, context);
-		double scores = 0;
 
-		if (kind->attention != ATTENTION_NONE)
-			scores = 2.0 * kind->heads * (qk + layer_value_dim(kind)) * span *
-				 (kind->has_cross_attention ? 2 : 1);
-		/* A state element is decayed, added to and read: six operations a token. */
-		flops += kind->count * (2 * weights + scores + 6 * kind->state_elements);
+		if (has_source && kind->is_encoder)
+			continue;
+		flops += kind->count * token_flops(architecture, kind);
+		if (!kind->is_cross_only)
+			flops += kind->count * pair_flops(kind) * layer_positions(kind, context);
 	}
 	if (architecture->modality != MODALITY_EMBEDDING)
-		flops += 2.0 * hidden * architecture->vocab;
+		flops += architecture_head_flops(architecture);
+	return flops;
+}
+
+double architecture_head_flops(const struct architecture *architecture)
+{
+	return 2.0 * architecture->hidden * architecture->vocab;
+}
+
+struct sequence_flops architecture_sequence_flops(const struct architecture *architecture,
+						  double source, double target)
+{
+	bool has_source = architecture_has_source(architecture);
+	struct sequence_flops flops = {0, 0};
+
+	for (int i = 0; i < architecture->kinds_count; i++) {
+		const struct layer_kind *kind = &architecture->kinds[i];
+		double tokens = has_source && !kind->is_encoder ? target : source;
+		/* A causal layer sees half of the sequence on average. */
+		double span = layer_positions(kind, kind->is_encoder ? tokens : tokens / 2);
+
+		flops.matrices += kind->count * tokens * token_flops(architecture, kind);
+		if (!kind->is_cross_only)
+			flops.attention += kind->count * tokens * span * pair_flops(kind);
+		if (kind->has_cross_attention) {
+			flops.matrices += kind->count * source * 2 *
+					  cross_weights(kind, architecture->hidden);
+			flops.attention += kind->count * target * source * pair_flops(kind);
+		}
+	}
 	return flops;
 }
 

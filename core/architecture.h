@@ -62,6 +62,8 @@ struct layer_kind {
 	bool has_cross_attention; /* a second attention block of the same shape, over the encoder */
 	bool is_cross_only; /* attends to the tower's tokens instead of the text: constant KV */
 	bool projections_elsewhere; /* weights of q, k, v and o are in extra_linear */
+	int attention_input;	    /* width that q, k and v read; 0 = hidden */
+	bool reuses_weights; /* attention and MLP are those of another layer: work, no parameters */
 
 	int ffn;    /* dense MLP width; 0 = none. Beside experts: a dense MLP in parallel */
 	bool gated; /* three matrices instead of two */
@@ -90,10 +92,12 @@ struct architecture {
 	uint64_t tower_parameters;  /* vision or audio tower with its projector */
 	int tower_layers, tower_hidden, tower_patch, image_tokens;
 	enum format native_format; /* what the published weights are in; FORMAT_AUTO = not said */
+	enum format native_kv_format; /* what they are calibrated to keep the cache in; the same */
 	struct layer_kind kinds[LAYER_KINDS_MAX];
 	int kinds_count;
 	double uncertainty; /* 0 for a known architecture; relative spread when built from bare
 			       numbers */
+	unsigned assumed;   /* bits of enum model_number: what habit filled in, not the caller */
 };
 
 /* Parameters by component; `total` is the sum of the components, without `active` and `linear`. */
@@ -117,6 +121,10 @@ int layer_value_dim(const struct layer_kind *kind);
 /* Cache elements that one layer keeps for each token it remembers; 0 when it keeps none. */
 double layer_kv_elements(const struct layer_kind *kind);
 
+/* Positions of `context` that a layer keeps and attends to: what its window covers, and beyond it
+ * what compression leaves. */
+double layer_positions(const struct layer_kind *kind, double context);
+
 /* K and V elements of one token across all layers while no window is full yet, as published tables
  * count them. Not in it: indexer keys (architecture_index_elements_per_token()) and what
  * compression saves: for the cache of a sequence ask architecture_kv_elements(). */
@@ -136,9 +144,28 @@ double architecture_state_elements(const struct architecture *architecture);
 /* KV elements a token of the source that decoder layers keep for their cross-attention. */
 double architecture_cross_elements_per_source_token(const struct architecture *architecture);
 
+/* Whether decoder layers attend to an encoder's output: then a sequence has tokens on two sides, a
+ * source and a target. */
+bool architecture_has_source(const struct architecture *architecture);
+
 /* Forward FLOPs of one token that sees `context` tokens (2 per active weight of a matrix, attention
- * scores within each window, state updates). For causal prefill pass half the length. */
+ * scores within each window, state updates). Of an encoder-decoder a token of the decoder, without
+ * what it looks up in the source. */
 double architecture_forward_flops(const struct architecture *architecture, double context);
+
+/* FLOPs of the output head for one token, whether the model as published has one or not. */
+double architecture_head_flops(const struct architecture *architecture);
+
+/*
+ * Forward FLOPs of a whole sequence passed at once, without the head. Encoder layers see all of it,
+ * causal ones half of it on average. `target` is the decoder's side of an encoder-decoder, whose
+ * keys and values of cross-attention are made of the source; others take all tokens as `source`.
+ */
+struct sequence_flops {
+	double matrices, attention;
+};
+struct sequence_flops architecture_sequence_flops(const struct architecture *architecture,
+						  double source, double target);
 
 /* Greatest common divisor of the heads over all attention layers, and of the KV heads: what tensor
  * parallelism may divide by. 0 when there is no attention (and no KV heads: MLA keeps one latent).
@@ -157,11 +184,5 @@ double architecture_weight_bytes(const struct architecture *architecture, enum f
 /* Whether every figure is in range and the totals cannot overflow; else `reason` says what is not.
  */
 bool architecture_check(const struct architecture *architecture, const char **reason);
-
-/*
- * A plausible dense decoder of that many parameters, for callers who know only a size. Answers
- * carry `uncertainty`. False for less than 1e6 or more than 1e14.
- */
-bool architecture_from_parameters(double parameters, struct architecture *out);
 
 #endif

@@ -139,7 +139,8 @@ static bool copy_providers(struct catalogue_build *build, const struct catalogue
 		to->source = pool_intern(&build->pool, to->source ? to->source : "");
 		to->outcome = pool_intern(&build->pool, to->outcome ? to->outcome : "");
 		to->detail = pool_intern(&build->pool, to->detail ? to->detail : "");
-		if (!to->provider || !to->source || !to->outcome || !to->detail)
+		to->rejections = pool_intern(&build->pool, to->rejections ? to->rejections : "");
+		if (!to->provider || !to->source || !to->outcome || !to->detail || !to->rejections)
 			return false;
 	}
 	catalogue->providers = providers;

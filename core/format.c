@@ -25,3 +25,21 @@ bool format_is_gguf(enum format format)
 {
 	return format >= FORMAT_Q8_0 && format < FORMATS;
 }
+
+bool format_is_bitsandbytes(enum format format)
+{
+	return format == FORMAT_NF4 || format == FORMAT_NF4_DQ || format == FORMAT_FP4;
+}
+
+bool format_is_packed_integer(enum format format)
+{
+	return format == FORMAT_TORCHAO_INT4 || format == FORMAT_TORCHAO_INT4_SPARSE ||
+	       format == FORMAT_INT4 || format == FORMAT_AWQ || format == FORMAT_GPTQ ||
+	       (format >= FORMAT_INT4_G32 && format <= FORMAT_GPTQ_G64) ||
+	       format == FORMAT_GPTQ_CHANNEL;
+}
+
+bool format_is_torchao(enum format format)
+{
+	return format >= FORMAT_TORCHAO_FP8 && format <= FORMAT_TORCHAO_INT4_SPARSE;
+}

@@ -7,7 +7,14 @@
  *
  * Sources: facts/memory-notes.md 6.3 (AWQ and GPTQ in groups of 128, MXFP4, NVFP4) and 4 (QLoRA
  * paper: 4 bit + fp32 absmax per 64 weights = 4.5; 4.127 with double quantisation); int8 adds fp16
- * scales per row and the outlier columns.
+ * scales per row and the outlier columns. GPTQ and AWQ keep a 16-bit scale and a 4-bit zero a
+ * group: 4 + 20 / group (a group as long as the row costs next to nothing), 8 + 24 / 128 in 8 bits;
+ * int4 groups without zeros (compressed-tensors) a scale alone: 4 + 16 / group.
+ *
+ * torchao quantises every linear layer, the output head too: bytes as its README lists them for
+ * Llama-3-8B, without the embedding: int4 in groups of 64 with 16-bit scale and zero, the rest with
+ * a scale a row; sparse int4 keeps two weights of four, an index bit for each of the four, and a
+ * 16-bit scale a group of 64.
  *
  * GGUF types: memory-notes 6.4. A plain type is its ggml block: type size * 8 / block. A mixed type
  * (_S, _M, _L, _XS, ...) gives several block types to different matrices; its linear_bits follow
@@ -50,6 +57,19 @@ enum compute_type {
 	X(INT4, "int4", 4.16, 16, 16, COMPUTE_BF16)                                                \
 	X(AWQ, "awq", 4.16, 16, 16, COMPUTE_FP16)                                                  \
 	X(GPTQ, "gptq", 4.16, 16, 16, COMPUTE_FP16)                                                \
+	X(INT4_G32, "int4_g32", 4.5, 16, 16, COMPUTE_BF16)                                         \
+	X(INT4_G64, "int4_g64", 4.25, 16, 16, COMPUTE_BF16)                                        \
+	X(AWQ_G32, "awq_g32", 4.625, 16, 16, COMPUTE_FP16)                                         \
+	X(AWQ_G64, "awq_g64", 4.3125, 16, 16, COMPUTE_FP16)                                        \
+	X(GPTQ_G32, "gptq_g32", 4.625, 16, 16, COMPUTE_FP16)                                       \
+	X(GPTQ_G64, "gptq_g64", 4.3125, 16, 16, COMPUTE_FP16)                                      \
+	X(GPTQ_INT8, "gptq_int8", 8.1875, 16, 16, COMPUTE_FP16)                                    \
+	X(GPTQ_CHANNEL, "gptq_channel", 4.005, 16, 16, COMPUTE_FP16)                               \
+	X(TORCHAO_FP8, "torchao_fp8", 8.01, 16, 8.01, COMPUTE_FP8)                                 \
+	X(TORCHAO_INT8, "torchao_int8", 8.02, 16, 8.02, COMPUTE_INT8)                              \
+	X(TORCHAO_FP6, "torchao_fp6", 6.005, 16, 6.005, COMPUTE_FP16)                              \
+	X(TORCHAO_INT4, "torchao_int4", 4.5, 16, 4.5, COMPUTE_BF16)                                \
+	X(TORCHAO_INT4_SPARSE, "torchao_int4_sparse", 3.25, 16, 3.25, COMPUTE_FP16)                \
 	X(MXFP4, "mxfp4", 4.25, 16, 16, COMPUTE_FP4)                                               \
 	X(NVFP4, "nvfp4", 4.5, 16, 16, COMPUTE_FP4)                                                \
 	X(Q8_0, "q8_0", 8.5, 8.5, 8.5, COMPUTE_FP16)                                               \
@@ -105,5 +125,14 @@ const struct format_facts *format_facts(enum format format);
 
 /* Of llama.cpp's file types, which only its engines run. */
 bool format_is_gguf(enum format format);
+
+/* bitsandbytes' formats: a base that is quantised while it is loaded. */
+bool format_is_bitsandbytes(enum format format);
+
+/* 4-bit integers in groups, packed into words: AWQ, GPTQ and their kin. */
+bool format_is_packed_integer(enum format format);
+
+/* torchao's own, which only PyTorch without a serving engine runs. */
+bool format_is_torchao(enum format format);
 
 #endif

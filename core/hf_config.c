@@ -1,16 +1,7 @@
 /* Hugging Face config.json to architecture, the parts that families share: see hf_config.h. */
 #include "core/hf_config_parts.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-
-static const char *text_of(const struct config_value *object, const char *name)
-{
-	const struct config_value *value = config_get(object, name);
-
-	return value && value->type == CONFIG_STRING ? value->text : NULL;
-}
 
 static const char *architecture_name(const struct config_value *object)
 {
@@ -19,108 +10,28 @@ static const char *architecture_name(const struct config_value *object)
 	return first && first->type == CONFIG_STRING ? first->text : NULL;
 }
 
-/* Files that people paste instead of a model's config.json. */
-static const char *other_kind(const struct config_value *root)
+static int or_required(int fallback)
 {
-	if (config_member(root, "peft_type"))
-		return "a PEFT adapter: paste the base model's config.json, and choose method lora";
-	if (config_member(root, "_class_name"))
-		return "a diffusers component: image and video models are chosen by id";
-	if (config_member(root, "n_layers") && config_member(root, "dim") &&
-	    !config_member(root, "model_type"))
-		return "a native params.json: paste the config.json of the Hugging Face repository";
-	if (config_member(root, "general.architecture"))
-		return "GGUF metadata: paste the config.json of the original repository";
-	if (config_member(root, "crawl_config") || config_member(root, "producer"))
-		return "a quantisation file: paste the config.json beside it";
-	return NULL;
+	return fallback ? fallback : HF_REQUIRED;
 }
 
-/* The text model inside a wrapper, or the root itself. */
-static void find_text(struct hf_reader *reader)
+/* A size that is there must be one. */
+static void refuse_zero(struct hf_reader *reader, const char *names)
 {
-	static const struct {
-		const char *outer, *inner, *path;
-	} places[] = {
-		{"text_config", NULL, "/text_config"},
-		{"llm_config", NULL, "/llm_config"},
-		{"language_config", NULL, "/language_config"},
-		{"language_model_config", NULL, "/language_model_config"},
-		{"thinker_config", "text_config", "/thinker_config/text_config"},
-	};
+	const char *key = hf_key(reader, names);
 
-	reader->text = reader->root;
-	reader->text_path = "";
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const struct config_value *value = config_get(reader->root, places[i].outer);
-
-		if (places[i].inner)
-			value = config_get(value, places[i].inner);
-		if (value && value->type == CONFIG_OBJECT) {
-			reader->text = value;
-			reader->text_path = places[i].path;
-			return;
-		}
-	}
+	if (key && !reader->failed && !hf_int(reader, names, 0))
+		hf_fail(reader, key, "out_of_range", "This must be more than zero.");
 }
 
-/* Families of wrappers whose text part does not name its own. */
-static const char *wrapped_type(const char *outer)
-{
-	static const char *const pairs[][2] = {
-		{"llava", "llama"},
-		{"llava_next", "llama"},
-		{"vipllava", "llama"},
-		{"mistral3", "mistral"},
-		{"gemma3", "gemma3_text"},
-		{"gemma3n", "gemma3n_text"},
-		{"gemma4", "gemma4_text"},
-		{"paligemma", "gemma"},
-		{"mllama", "mllama_text_model"},
-		{"llama4", "llama4_text"},
-		{"idefics2", "mistral"},
-		{"idefics3", "llama"},
-		{"smolvlm", "llama"},
-		{"aya_vision", "cohere2"},
-	};
-
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-		if (strcmp(outer, pairs[i][0]) == 0)
-			return pairs[i][1];
-	return outer;
-}
-
-static bool find_family(struct hf_reader *reader)
-{
-	const char *outer = text_of(reader->root, "model_type");
-	const char *type = text_of(reader->text, "model_type");
-	const char *hint = other_kind(reader->root);
-
-	if (!type && outer)
-		type = wrapped_type(outer);
-	if (!type)
-		return error_set(reader->error, ERROR_UNSUPPORTED,
-				 "The configuration names no model_type%s%s.",
-				 hint ? "; it looks like " : "", hint ? hint : "");
-	reader->family = hf_family_find(type);
-	if (!reader->family && outer)
-		reader->family = hf_family_find(wrapped_type(outer));
-	if (!reader->family)
-		return error_set(
-			reader->error, ERROR_UNSUPPORTED,
-			"The model family \"%.60s\" is not known: its layers cannot be sized from "
-			"this file. Give its parameters and sizes as numbers instead.",
-			type);
-	reader->flags = reader->family->flags;
-	snprintf(reader->out->family, sizeof(reader->out->family), "%s", type);
-	return true;
-}
-
-/* A default that only a nested text part may leave out. */
-static int nested(const struct hf_reader *reader, int fallback)
-{
-	return reader->text != reader->root && fallback ? fallback : HF_REQUIRED;
-}
+#define HIDDEN_KEYS "hidden_size|d_model|n_embd|n_embed|dim|model_dim"
+#define LAYERS_KEYS                                                                                \
+	"num_hidden_layers|n_layer|n_layers|num_layers|num_transformer_layers|encoder_layers"
+#define HEADS_KEYS                                                                                 \
+	"num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|attention_heads"
+#define VOCAB_KEYS "padded_vocab_size|vocab_size"
+#define KV_HEADS_KEYS                                                                              \
+	"num_key_value_heads|num_kv_heads|n_head_kv|attn_config.kv_n_heads|num_attention_groups"
 
 /* A key that is there but null means "as many as heads", a missing one the class default. */
 static int read_kv_heads(struct hf_reader *reader)
@@ -133,10 +44,8 @@ static int read_kv_heads(struct hf_reader *reader)
 		fallback = heads;
 	if (by_layer && by_layer->type == CONFIG_ARRAY)
 		return heads;
-	return hf_dim(reader,
-		      "num_key_value_heads|num_kv_heads|n_head_kv|attn_config.kv_n_heads|"
-		      "num_attention_groups",
-		      fallback);
+	refuse_zero(reader, KV_HEADS_KEYS);
+	return hf_dim(reader, KV_HEADS_KEYS, fallback);
 }
 
 static void read_sizes(struct hf_reader *reader)
@@ -146,14 +55,20 @@ static void read_sizes(struct hf_reader *reader)
 	struct layer_kind *base = &reader->base;
 	bool own = reader->flags & HF_OWN_LAYERS;
 
-	out->hidden = hf_int(reader, "hidden_size|d_model|n_embd|n_embed|dim|model_dim",
-			     nested(reader, defaults->hidden));
-	reader->layers = hf_dim(
-		reader, "num_hidden_layers|n_layer|n_layers|num_layers|num_transformer_layers",
-		own ? 0 : nested(reader, defaults->layers));
-	base->heads = hf_dim(
-		reader, "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads",
-		own || base->attention == ATTENTION_NONE ? 0 : nested(reader, defaults->heads));
+	out->hidden = hf_int(reader, HIDDEN_KEYS, or_required(defaults->hidden));
+	reader->layers =
+		hf_dim(reader, LAYERS_KEYS, own ? defaults->layers : or_required(defaults->layers));
+	base->heads =
+		hf_dim(reader, HEADS_KEYS,
+		       own || base->attention == ATTENTION_NONE ? defaults->heads
+								: or_required(defaults->heads));
+	refuse_zero(reader, HIDDEN_KEYS);
+	if (!own)
+		refuse_zero(reader, LAYERS_KEYS);
+	if (base->attention != ATTENTION_NONE) {
+		refuse_zero(reader, HEADS_KEYS);
+		refuse_zero(reader, "head_dim");
+	}
 	if (reader->layers > 100000)
 		hf_fail(reader, "num_hidden_layers", "out_of_range",
 			"There are more than 100000 layers.");
@@ -165,12 +80,15 @@ static void read_sizes(struct hf_reader *reader)
 	if (!base->head_dim && base->heads)
 		base->head_dim = out->hidden / base->heads;
 	base->v_head_dim = base->head_dim;
-	out->vocab =
-		hf_int(reader, "padded_vocab_size|vocab_size", nested(reader, defaults->vocab));
+	if (!(reader->flags & HF_PATCHES)) {
+		out->vocab = hf_int(reader, VOCAB_KEYS, or_required(defaults->vocab));
+		refuse_zero(reader, VOCAB_KEYS);
+	}
 	out->max_context =
 		hf_int(reader,
 		       "max_position_embeddings|n_positions|n_ctx|max_seq_len|seq_length|"
-		       "max_sequence_length|model_max_length|max_context_length",
+		       "max_sequence_length|model_max_length|max_context_length|context_length|"
+		       "max_target_positions",
 		       defaults->context);
 	reader->norm = out->hidden * (reader->flags & HF_LAYER_NORM ? 2 : 1);
 	if (reader->flags & HF_NO_NORM_WEIGHTS)
@@ -184,14 +102,18 @@ static void read_mlp(struct hf_reader *reader)
 	if (fallback == HF_FFN_4)
 		fallback = 4 * reader->out->hidden;
 	else
-		fallback = reader->flags & (HF_OWN_LAYERS | HF_MOE) ? 0 : nested(reader, fallback);
+		fallback =
+			reader->flags & (HF_OWN_LAYERS | HF_MOE) ? fallback : or_required(fallback);
 	if (!hf_value(reader, "intermediate_size") ||
 	    hf_value(reader, "intermediate_size")->type != CONFIG_ARRAY)
 		reader->ffn =
 			hf_int(reader,
 			       "intermediate_size|ffn_dim|n_inner|d_ff|ffn_hidden_size|hidden_dim|"
-			       "ff_intermediate_size",
+			       "ff_intermediate_size|encoder_ffn_dim",
 			       fallback);
+	if (!(reader->flags & (HF_OWN_LAYERS | HF_MOE)) && !reader->failed && !reader->ffn)
+		hf_fail(reader, "intermediate_size", "out_of_range",
+			"This must be more than zero.");
 	reader->base.gated = !(reader->flags & HF_PLAIN_MLP);
 	reader->base.mlp_bias = reader->flags & HF_MLP_BIAS || hf_bool(reader, "mlp_bias", false);
 	reader->base.ffn = reader->ffn;
@@ -213,11 +135,15 @@ static void read_attention(struct hf_reader *reader)
 					  (unsigned)base->head_dim;
 	if (flags & HF_LATENT) {
 		base->attention = ATTENTION_LATENT;
-		base->q_rank = hf_dim(reader, "q_lora_rank", 0);
-		base->kv_rank = hf_dim(reader, "kv_lora_rank", HF_REQUIRED);
-		base->rope_dim = hf_dim(reader, "qk_rope_head_dim", HF_REQUIRED);
-		base->nope_dim = hf_dim(reader, "qk_nope_head_dim", HF_REQUIRED);
-		base->v_head_dim = hf_dim(reader, "v_head_dim", HF_REQUIRED);
+		const struct hf_defaults *defaults = &reader->family->defaults;
+		/* Null means no compression of the query, a missing key the class default. */
+		bool has_q_rank = config_member(reader->text, "q_lora_rank") != NULL;
+
+		base->q_rank = hf_dim(reader, "q_lora_rank", has_q_rank ? 0 : defaults->q_rank);
+		base->kv_rank = hf_dim(reader, "kv_lora_rank", or_required(defaults->kv_rank));
+		base->rope_dim = hf_dim(reader, "qk_rope_head_dim", or_required(defaults->rope));
+		base->nope_dim = hf_dim(reader, "qk_nope_head_dim", or_required(defaults->nope));
+		base->v_head_dim = hf_dim(reader, "v_head_dim", or_required(defaults->value));
 		/* The head_dim key of these families means other things. */
 		base->head_dim = base->nope_dim + base->rope_dim;
 		base->extra_parameters += (unsigned)base->q_rank + (unsigned)base->kv_rank;
@@ -267,13 +193,22 @@ static void read_layers(struct hf_reader *reader)
 	}
 }
 
+/* "Qwen3ForSequenceClassification": rerankers, reward models and classifiers. */
+static bool is_classifier(const struct hf_reader *reader)
+{
+	const char *name = architecture_name(reader->root);
+
+	return name && (strstr(name, "ForSequenceClassification") ||
+			strstr(name, "ForTokenClassification"));
+}
+
 /* "BertModel" and "MistralModel" hold no output head: they are published to embed. */
 static bool is_embedding(const struct hf_reader *reader)
 {
 	const char *name = architecture_name(reader->root);
 	size_t length = name ? strlen(name) : 0;
 
-	if (reader->flags & HF_EMBEDDING)
+	if (reader->flags & HF_EMBEDDING || is_classifier(reader))
 		return true;
 	return length > 5 && strcmp(name + length - 5, "Model") == 0 &&
 	       strcmp(name, "ChatGLMModel") != 0 && !strstr(name, "LMHeadModel");
@@ -296,6 +231,19 @@ static void read_whole(struct hf_reader *reader)
 	out->extra_parameters = (unsigned)reader->norm;
 	if (reader->flags & HF_HEAD_BIAS || hf_bool(reader, "lm_head_bias", false))
 		out->extra_parameters += (unsigned)out->vocab;
+}
+
+/* A score for each label, two unless the file names them; encoders' have a bias. */
+static void add_classifier(struct hf_reader *reader)
+{
+	const struct config_value *labels = config_get(reader->root, "id2label");
+	uint64_t count = labels && labels->type == CONFIG_OBJECT
+				 ? labels->count
+				 : (unsigned)hf_dim(reader, "num_labels", 2);
+
+	if (is_classifier(reader) && count <= 100000)
+		reader->out->extra_parameters += count * (unsigned)reader->out->hidden +
+						 (reader->flags & HF_EMBEDDING ? count : 0);
 }
 
 static bool check(struct hf_reader *reader)
@@ -323,8 +271,8 @@ bool hf_config_read(const struct config_value *root, struct architecture *out, s
 	reader.base.attention = ATTENTION_GROUPED;
 	if (!root || root->type != CONFIG_OBJECT)
 		return error_set(error, ERROR_INVALID, "The configuration is not a JSON object.");
-	find_text(&reader);
-	if (!find_family(&reader))
+	hf_find_text(&reader);
+	if (!hf_find_family(&reader))
 		return false;
 	if (reader.family->prepare)
 		reader.family->prepare(&reader);
@@ -338,8 +286,10 @@ bool hf_config_read(const struct config_value *root, struct architecture *out, s
 		read_layers(&reader);
 	if (reader.family->finish && !reader.failed)
 		reader.family->finish(&reader);
+	add_classifier(&reader);
 	hf_tower(&reader);
 	built.native_format = hf_native_format(reader.root, reader.text);
+	built.native_kv_format = hf_native_kv_format(reader.root, reader.text);
 	if (!check(&reader))
 		return false;
 	*out = built;

@@ -4,7 +4,8 @@
  * Only families whose layers are known are read: hf_config_families.c lists them. A
  * family that is not known is refused with ERROR_UNSUPPORTED, naming what it is; so is a file of
  * another kind (adapter, diffusion, GGUF) with a hint. Nothing is guessed: a size that is missing
- * and has no default in the family's own configuration class is an error with its pointer.
+ * is what the family's own configuration class takes it for, and an error with its pointer where
+ * that has no default.
  */
 #ifndef CORE_HF_CONFIG_H
 #define CORE_HF_CONFIG_H

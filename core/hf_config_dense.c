@@ -82,6 +82,10 @@ void hf_gemma3_layer(struct hf_reader *reader, int index, struct layer_kind *kin
 void hf_every_fourth_layer(struct hf_reader *reader, int index, struct layer_kind *kind)
 {
 	every(reader, index, 4, kind);
+	/* Default of Olmo3Config and Exaone4Config; null means that none slides. */
+	if (!config_member(reader->text, "sliding_window") &&
+	    hf_is_sliding(reader, index, (index + 1) % 4 != 0))
+		kind->window = 4096;
 }
 
 void hf_cohere2_layer(struct hf_reader *reader, int index, struct layer_kind *kind)
@@ -123,6 +127,13 @@ void hf_apertus_layer(struct hf_reader *reader, int index, struct layer_kind *ki
 	(void)reader;
 	(void)index;
 	kind->extra_parameters += 2;
+}
+
+/* A norm behind attention's output and one behind the product in the MLP. */
+void hf_bitnet_layer(struct hf_reader *reader, int index, struct layer_kind *kind)
+{
+	(void)index;
+	kind->extra_parameters += (unsigned)reader->out->hidden + (unsigned)kind->ffn;
 }
 
 /* Learned positions. */
@@ -336,7 +347,10 @@ void hf_nas_finish(struct hf_reader *reader)
 /* Cross-attention layers read the image's tokens and stand between the text's own. */
 void hf_mllama_layer(struct hf_reader *reader, int index, struct layer_kind *kind)
 {
-	if (!hf_list_holds(reader, "cross_attention_layers", index))
+	/* MllamaTextConfig's own list: the fourth and every fifth behind it. */
+	if (hf_has(reader, "cross_attention_layers")
+		    ? !hf_list_holds(reader, "cross_attention_layers", index)
+		    : index % 5 != 3)
 		return;
 	kind->is_cross_only = true;
 	kind->qk_norm = true;

@@ -32,7 +32,7 @@ void hf_gemma3n_layer(struct hf_reader *reader, int index, struct layer_kind *ki
 	uint64_t inputs = (unsigned)hf_dim(reader, "altup_num_inputs", 4);
 	uint64_t rank = (unsigned)hf_dim(reader, "laurel_rank", 64);
 
-	kind->ffn = hf_layer_int(reader, "intermediate_size", index, HF_REQUIRED);
+	kind->ffn = hf_layer_int(reader, "intermediate_size", index, reader->family->defaults.ffn);
 	kind->window = hf_is_sliding(reader, index, (index + 1) % 5 != 0)
 			       ? hf_int(reader, "sliding_window", 512)
 			       : 0;

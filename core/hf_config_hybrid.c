@@ -51,9 +51,9 @@ static void add_mamba2(struct layer_kind *kind, uint64_t hidden, const struct ma
 static struct mamba2 read_mamba2(struct hf_reader *reader, uint64_t inner)
 {
 	struct mamba2 mamba = {
-		.heads = (unsigned)hf_dim(reader, "mamba_n_heads|mamba_num_heads", HF_REQUIRED),
+		.heads = (unsigned)hf_dim(reader, "mamba_n_heads|mamba_num_heads", 128),
 		.groups = (unsigned)hf_dim(reader, "mamba_n_groups|n_groups", 1),
-		.state = (unsigned)hf_dim(reader, "mamba_d_state|ssm_state_size", HF_REQUIRED),
+		.state = (unsigned)hf_dim(reader, "mamba_d_state|ssm_state_size", 256),
 		.conv = (unsigned)hf_dim(reader, "mamba_d_conv|conv_kernel", 4),
 		.conv_bias = hf_bool(reader, "mamba_conv_bias|use_conv_bias", true),
 		.bias = hf_bool(reader, "mamba_proj_bias", false),
@@ -141,6 +141,9 @@ static bool is_attention_layer(struct hf_reader *reader, int index)
 	}
 	if (type)
 		return false;
+	/* Lfm2Config: all layers attend when nothing says which. */
+	if (strncmp(reader->out->family, "lfm2", 4) == 0 && !hf_has(reader, "full_attn_idxs"))
+		return true;
 	return hf_list_holds(reader, "attn_layer_indices|full_attn_idxs", index);
 }
 
@@ -151,7 +154,7 @@ void hf_granite_hybrid_layer(struct hf_reader *reader, int index, struct layer_k
 
 	if (!kind->experts)
 		kind->ffn =
-			hf_int(reader, "shared_intermediate_size|intermediate_size", HF_REQUIRED);
+			hf_int(reader, "shared_intermediate_size|intermediate_size", reader->ffn);
 	if (is_attention_layer(reader, index))
 		return;
 	no_attention(kind);
@@ -163,7 +166,9 @@ void hf_granite_hybrid_layer(struct hf_reader *reader, int index, struct layer_k
 /* Attention and Mamba-2 side by side in every layer. */
 void hf_falcon_h1_layer(struct hf_reader *reader, int index, struct layer_kind *kind)
 {
-	uint64_t inner = (unsigned)hf_dim(reader, "mamba_d_ssm", 0);
+	/* FalconH1Config: 1024, and null for the width times the expansion. */
+	bool has_width = config_member(reader->text, "mamba_d_ssm") != NULL;
+	uint64_t inner = (unsigned)hf_dim(reader, "mamba_d_ssm", has_width ? 0 : 1024);
 	struct mamba2 mamba;
 
 	(void)index;
@@ -325,7 +330,9 @@ void hf_minimax_text_layer(struct hf_reader *reader, int index, struct layer_kin
 	const char *type = hf_layer_text(reader, "layer_types", index);
 
 	if (type ? strcmp(type, "full_attention") == 0
-		 : hf_layer_int(reader, "attn_type_list", index, HF_REQUIRED) == 1)
+	    : hf_has(reader, "attn_type_list")
+		    ? hf_layer_int(reader, "attn_type_list", index, HF_REQUIRED) == 1
+		    : index % 2 == 0) /* MiniMaxConfig's own */
 		return;
 	no_attention(kind);
 	/* q, k, v, the gate and o, all as wide as the heads, and a norm. */
@@ -357,8 +364,8 @@ void hf_lfm2_layer(struct hf_reader *reader, int index, struct layer_kind *kind)
 	bool bias = hf_bool(reader, "conv_bias", false);
 
 	if (!(reader->flags & HF_MOE))
-		kind->ffn = lfm2_width(
-			reader, hf_int(reader, "block_ff_dim|intermediate_size", HF_REQUIRED));
+		kind->ffn = lfm2_width(reader, hf_int(reader, "block_ff_dim|intermediate_size",
+						      reader->family->defaults.ffn));
 	if (is_attention_layer(reader, index))
 		return;
 	no_attention(kind);

@@ -25,7 +25,8 @@ static bool text_list_holds(const char *list, int value)
 static bool is_past_dense(struct hf_reader *reader, int index)
 {
 	const struct config_value *freq = hf_value(reader, "moe_layer_freq");
-	int dense = hf_int(reader, "first_k_dense_replace|num_dense_layers", 0);
+	int dense = hf_int(reader, "first_k_dense_replace|num_dense_layers",
+			   reader->family->defaults.first_dense);
 	int period = 1;
 
 	if (freq && freq->type == CONFIG_ARRAY)
@@ -76,14 +77,17 @@ static int shared_width(struct hf_reader *reader, int index, int moe_ffn)
 {
 	static const char direct[] = "shared_expert_intermediate_size|share_expert_dim|"
 				     "shared_intermediate_size|moe_shared_expert_intermediate_size";
-	int count = hf_layer_int(reader,
-				 "n_shared_experts|num_shared_experts|moe_num_shared_experts|"
-				 "num_shared_expert",
-				 index, 0);
+	static const char numbers[] = "n_shared_experts|num_shared_experts|moe_num_shared_experts|"
+				      "num_shared_expert";
+	int count;
 	double width;
 
 	if (hf_has(reader, direct))
 		return hf_layer_int(reader, direct, index, 0);
+	/* Null means none, a missing key the class default. */
+	count = config_member(reader->text, "n_shared_experts") ? 0
+								: reader->family->defaults.shared;
+	count = hf_layer_int(reader, numbers, index, count);
 	width = (double)count * moe_ffn;
 	if (width > 1e8) {
 		hf_fail(reader, "n_shared_experts", "out_of_range",
@@ -95,13 +99,20 @@ static int shared_width(struct hf_reader *reader, int index, int moe_ffn)
 
 void hf_experts(struct hf_reader *reader, int index, struct layer_kind *kind)
 {
+	const struct hf_defaults *defaults = &reader->family->defaults;
+	int at = reader->flags & HF_BY_MODALITY ? 0 : index;
+	/* A null says that there are none, a missing key what the class has. */
+	bool is_dense = config_member(reader->text, "n_routed_experts") ||
+			config_member(reader->text, "num_local_experts") ||
+			config_member(reader->text, "num_experts");
 	int experts = hf_layer_int(reader,
 				   "num_local_experts|num_experts|n_routed_experts|moe_num_experts|"
 				   "ffn_config.moe_num_experts",
-				   index, 0);
+				   at, is_dense ? 0 : defaults->experts);
 
 	if (experts < 2 || !hf_is_moe_layer(reader, index)) {
-		if (!kind->ffn)
+		/* Families of state layers alone have no MLP. */
+		if (!kind->ffn && reader->base.attention != ATTENTION_NONE)
 			kind->ffn = hf_layer_int(reader, "intermediate_size", index, HF_REQUIRED);
 		return;
 	}
@@ -110,11 +121,14 @@ void hf_experts(struct hf_reader *reader, int index, struct layer_kind *kind)
 		reader,
 		"num_experts_per_tok|num_experts_per_token|experts_per_token|moe_topk|moe_k|"
 		"moe_top_k|top_k_experts|ffn_config.moe_top_k",
-		index, HF_REQUIRED);
+		at, defaults->top_k ? defaults->top_k : HF_REQUIRED);
 	kind->moe_ffn = hf_layer_int(reader,
 				     "moe_intermediate_size|expert_ffn_hidden_size|"
 				     "ffn_config.ffn_hidden_size|intermediate_size",
-				     index, HF_REQUIRED);
+				     at,
+				     defaults->moe_ffn	 ? defaults->moe_ffn
+				     : defaults->ffn > 0 ? defaults->ffn
+							 : HF_REQUIRED);
 	kind->shared_ffn = shared_width(reader, index, kind->moe_ffn);
 	kind->ffn = 0;
 	if (reader->flags & HF_ROUTER_BIAS)
@@ -250,10 +264,44 @@ void hf_deepseek_prepare(struct hf_reader *reader)
 		reader->flags &= ~(unsigned)HF_LATENT;
 }
 
+void hf_bailing_prepare(struct hf_reader *reader)
+{
+	if (hf_bool(reader, "use_qkv_bias", false))
+		reader->flags |= HF_QKV_BIAS;
+	if (hf_bool(reader, "use_bias", false))
+		reader->flags |= HF_OUTPUT_BIAS;
+	if (hf_bool(reader, "use_qk_norm", false))
+		reader->flags |= HF_QK_NORM;
+	if (hf_bool(reader, "moe_router_enable_expert_bias", false))
+		reader->flags |= HF_ROUTER_BIAS;
+}
+
 void hf_glm4_moe_prepare(struct hf_reader *reader)
 {
 	if (hf_bool(reader, "use_qk_norm", false))
 		reader->flags |= HF_QK_NORM;
+}
+
+/* Images have experts of their own, second in each list: they are the tower's. */
+void hf_ernie_vl_finish(struct hf_reader *reader)
+{
+	uint64_t hidden = (unsigned)reader->out->hidden;
+	const struct config_value *counts = hf_value(reader, "moe_num_experts");
+	const struct config_value *widths = hf_value(reader, "moe_intermediate_size");
+	uint64_t experts, width;
+
+	if (!counts || counts->type != CONFIG_ARRAY || counts->count < 2 || !widths ||
+	    widths->type != CONFIG_ARRAY || widths->count < 2)
+		return;
+	experts = (unsigned)hf_layer_int(reader, "moe_num_experts", 1, 0);
+	width = (unsigned)hf_layer_int(reader, "moe_intermediate_size", 1, 0);
+	if ((double)experts * (double)width > 1e9)
+		return;
+	for (int i = 0; i < reader->out->kinds_count; i++)
+		if (reader->out->kinds[i].experts)
+			reader->out->tower_parameters +=
+				(unsigned)reader->out->kinds[i].count *
+				(3 * hidden * width * experts + hidden * experts + experts);
 }
 
 /* Each layer holds two latent attentions and two dense MLPs, and experts beside the first. */

@@ -25,16 +25,22 @@ enum hf_flag {
 	HF_LATENT = 1 << 16,	      /* multi-head latent attention */
 	HF_EMBEDDING = 1 << 17,	      /* an encoder: no cache, no output head */
 	HF_OWN_LAYERS = 1 << 18,      /* `finish` builds the layers itself */
+	HF_BY_MODALITY = 1 << 19,     /* lists of expert sizes hold text's first, then images' */
+	HF_PATCHES = 1 << 20,	      /* reads patches of images: no vocabulary */
 };
 
 /*
- * Values of a family's configuration class; 0 = none. `head_dim` (0: hidden / heads), `kv_heads`
- * (0: heads) and `ffn` (HF_FFN_4: 4 * hidden) always stand in for a missing key; the other sizes
- * only inside a nested text_config, whose writers leave out what equals the default.
+ * Values of a family's configuration class, which writers of a nested text_config leave out and
+ * which a file of a model_type alone means; 0 = none. `head_dim` 0: hidden / heads, `kv_heads` 0:
+ * heads, `ffn` HF_FFN_4: 4 * hidden.
  */
 #define HF_FFN_4 (-4)
 struct hf_defaults {
 	int hidden, layers, heads, kv_heads, head_dim, ffn, vocab, context;
+	int experts, top_k, moe_ffn;		/* moe_ffn 0 = as ffn */
+	int shared;				/* number of shared experts as wide as the others */
+	int first_dense;			/* layers before the first with experts */
+	int q_rank, kv_rank, rope, nope, value; /* latent attention */
 };
 
 struct hf_reader;
@@ -64,6 +70,7 @@ struct hf_reader {
 	int ffn;		/* width of a dense MLP */
 	int norm;		/* parameters of one norm over `hidden` */
 	struct layer_kind base; /* what every layer starts from */
+	char key[80];		/* what hf_key() found last */
 };
 
 /*
@@ -79,6 +86,8 @@ bool hf_bool(struct hf_reader *reader, const char *names, bool fallback);
 double hf_number(struct hf_reader *reader, const char *names, double fallback);
 const struct config_value *hf_value(const struct hf_reader *reader, const char *names);
 bool hf_has(const struct hf_reader *reader, const char *names); /* there and not null */
+/* The name under which it is there; NULL when it is not. */
+const char *hf_key(struct hf_reader *reader, const char *names);
 
 /* The value, or of a list its item at `index`. */
 int hf_layer_int(struct hf_reader *reader, const char *names, int index, int fallback);
@@ -96,6 +105,11 @@ void hf_add_layer(struct hf_reader *reader, const struct layer_kind *kind);
 
 const struct hf_family *hf_family_find(const char *model_type);
 
+/* The text model inside a wrapper, or the root itself; its family, or an error that says what the
+ * file is instead. */
+void hf_find_text(struct hf_reader *reader);
+bool hf_find_family(struct hf_reader *reader);
+
 /* Experts of layer `index`, by whichever key says which layers have them; a dense MLP otherwise. */
 void hf_experts(struct hf_reader *reader, int index, struct layer_kind *kind);
 bool hf_is_moe_layer(struct hf_reader *reader, int index);
@@ -109,6 +123,7 @@ void hf_unknown_layer(struct hf_reader *reader);
 /* Vision and audio towers, and the format of the published weights. */
 void hf_tower(struct hf_reader *reader);
 enum format hf_native_format(const struct config_value *root, const struct config_value *text);
+enum format hf_native_kv_format(const struct config_value *root, const struct config_value *text);
 
 /* Hooks of families: hf_config_dense.c */
 hf_hook hf_qwen1_finish, hf_falcon_prepare, hf_falcon_finish, hf_stablelm_prepare, hf_phi_prepare;
@@ -116,13 +131,15 @@ hf_hook hf_cohere_prepare, hf_use_bias_prepare, hf_chatglm_prepare, hf_seed_prep
 hf_hook hf_positions_finish, hf_opt_prepare, hf_opt_finish, hf_bloom_finish, hf_mpt_prepare,
 	hf_mpt_finish, hf_internlm_prepare, hf_nas_finish, hf_mllama_finish, hf_gpt_bigcode_finish,
 	hf_chatglm_finish, hf_openelm_finish;
-hf_layer_hook hf_window_layer, hf_mistral_layer, hf_qwen2_layer, hf_gpt_neo_layer, hf_apertus_layer,
-	hf_gemma2_layer, hf_gemma3_layer, hf_every_fourth_layer, hf_cohere2_layer, hf_mllama_layer;
+hf_layer_hook hf_bitnet_layer, hf_window_layer, hf_mistral_layer, hf_qwen2_layer, hf_gpt_neo_layer,
+	hf_apertus_layer, hf_gemma2_layer, hf_gemma3_layer, hf_every_fourth_layer, hf_cohere2_layer,
+	hf_mllama_layer;
 
 /* hf_config_moe.c */
 hf_layer_hook hf_gpt_oss_layer, hf_llama4_layer, hf_arctic_layer, hf_mimo_v2_layer, hf_step_layer,
 	hf_minimax_m3_layer, hf_deepseek_v32_layer, hf_minimax_m2_layer, hf_hunyuan_layer;
-hf_hook hf_glm4_moe_prepare, hf_deepseek_prepare, hf_longcat_finish, hf_deepseek_v4_finish;
+hf_hook hf_glm4_moe_prepare, hf_deepseek_prepare, hf_longcat_finish, hf_deepseek_v4_finish,
+	hf_ernie_vl_finish, hf_bailing_prepare;
 
 /* hf_config_hybrid.c */
 hf_layer_hook hf_qwen3_next_layer, hf_kimi_linear_layer, hf_lfm2_layer, hf_jamba_layer,
@@ -134,7 +151,15 @@ hf_hook hf_nemotron_h_finish, hf_lfm2_prepare, hf_mamba_prepare, hf_kimi_linear_
 hf_layer_hook hf_gemma3n_layer, hf_gemma4_layer;
 hf_hook hf_gemma3n_finish, hf_gemma4_finish;
 
+/* hf_config_recurrent.c */
+hf_hook hf_rwkv_prepare, hf_rwkv_finish, hf_recurrent_gemma_finish, hf_zamba2_finish;
+hf_layer_hook hf_rwkv_layer, hf_recurrent_gemma_layer;
+
+/* hf_config_translate.c */
+hf_hook hf_bart_finish, hf_whisper_finish;
+
 /* hf_config_encoder.c */
+hf_hook hf_albert_finish, hf_electra_finish, hf_deberta1_finish, hf_vit_finish;
 hf_hook hf_bert_finish, hf_distilbert_finish, hf_mpnet_finish, hf_deberta_finish, hf_nomic_finish,
 	hf_gte_finish, hf_t5_prepare, hf_t5_finish, hf_modernbert_finish;
 hf_layer_hook hf_modernbert_layer;

@@ -56,6 +56,11 @@ bool hf_has(const struct hf_reader *reader, const char *names)
 	return hf_value(reader, names) != NULL;
 }
 
+const char *hf_key(struct hf_reader *reader, const char *names)
+{
+	return find(reader, names, reader->key) ? reader->key : NULL;
+}
+
 void hf_fail(struct hf_reader *reader, const char *key, const char *code, const char *detail)
 {
 	char pointer[160];
@@ -77,9 +82,13 @@ void hf_unknown_layer(struct hf_reader *reader)
 static int to_int(struct hf_reader *reader, const struct config_value *value, const char *name,
 		  int fallback)
 {
-	if (value->type != CONFIG_NUMBER || value->number < 0 || value->number > 1e9 ||
+	bool is_number = value->type == CONFIG_NUMBER;
+
+	/* Written so that NaN fails too. */
+	if (!is_number || !(value->number >= 0 && value->number <= 1e9) ||
 	    value->number > floor(value->number)) {
-		hf_fail(reader, name, "invalid_type", "This must be a whole number from 0 to 1e9.");
+		hf_fail(reader, name, is_number ? "out_of_range" : "invalid_type",
+			"This must be a whole number from 0 to 1e9.");
 		return fallback < 0 ? 0 : fallback;
 	}
 	return (int)value->number;

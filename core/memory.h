@@ -22,12 +22,15 @@
 	X(master_weights)                                                                          \
 	X(gradients)                                                                               \
 	X(optimizer)                                                                               \
+	X(optimizer_step) /* temporaries of its step, where that is the peak */                    \
 	X(activations)                                                                             \
 	X(logits)                                                                                  \
 	X(kv_cache)                                                                                \
 	X(adapters)                                                                                \
 	X(communication)                                                                           \
 	X(framework)
+
+struct accuracy;
 
 struct memory_estimate {
 #define X(term) double term##_bytes;
@@ -58,6 +61,8 @@ struct memory_basis {
 	struct parameter_count parameters;
 	double trainable_parameters; /* adapters; all for full training */
 	double adapter_parameters;   /* LoRA, adapter or prefix weights */
+	double embedding_parameters; /* embedding and head that are trained beside adapters */
+	double state_share; /* parameters that optimizer states are kept of; 1 but for GaLore */
 	double largest_layer_parameters;
 	double layer_linear_parameters; /* linear weights of the largest layer: dequantisation
 					   buffer */
@@ -72,6 +77,9 @@ struct memory_basis {
 	double selective;		  /* share of the saved that selective recompute keeps */
 	double logits_bytes;		  /* a token: head output, loss and their gradients */
 	double context;			  /* tokens of a sequence that attention scores run over */
+	double sequence_tokens;		  /* of one sequence, of an encoder-decoder on both sides */
+	double weight_bytes[FORMATS];	  /* of all weights */
+	const struct accuracy *accuracy;  /* what measurements of this kind support */
 };
 
 void memory_prepare(const struct workload *workload, struct memory_basis *basis);

@@ -1,10 +1,12 @@
 /*
- * Plan: formats in order of fidelity, what fits, and which layouts are kept: see plan.h. Layouts
- * are made in plan_train.c and plan_serve.c.
+ * Plan: what fits, which layouts are kept, and how far the search for them goes: see plan.h.
+ * Layouts are made in plan_train.c and plan_serve.c.
  */
 #include "core/plan.h"
 
 #include "core/plan_parts.h"
+
+#include <string.h>
 
 static const char *const failure_text[PLAN_FAILURES] = {
 	[PLAN_OK] = "ok",
@@ -13,6 +15,7 @@ static const char *const failure_text[PLAN_FAILURES] = {
 	[PLAN_NO_FIGURES] = "no_figures",
 	[PLAN_TOO_SLOW] = "too_slow",
 	[PLAN_NO_CLUSTER] = "no_cluster",
+	[PLAN_NO_LAYOUT] = "no_layout",
 };
 const struct names plan_failure_names = {failure_text, PLAN_FAILURES};
 
@@ -23,101 +26,6 @@ const struct names plan_failure_names = {failure_text, PLAN_FAILURES};
 static bool is_serving(const struct workload *workload)
 {
 	return workload->task == TASK_INFERENCE;
-}
-
-/* Weights that an engine serves in, best fidelity first, behind the model's own format. */
-static int weight_candidates(const struct workload *workload, enum format out[PLAN_FORMATS_MAX])
-{
-	static const enum format server[] = {FORMAT_BF16, FORMAT_FP16, FORMAT_FP8, FORMAT_INT8,
-					     FORMAT_AWQ};
-	static const enum format transformers[] = {FORMAT_BF16, FORMAT_FP16, FORMAT_INT8,
-						   FORMAT_NF4};
-	static const enum format gguf[] = {FORMAT_FP16, FORMAT_Q8_0, FORMAT_Q6_K, FORMAT_Q5_K_M,
-					   FORMAT_Q4_K_M};
-	const enum format *list = server;
-	int length = sizeof(server) / sizeof(server[0]), count = 0;
-	enum format native = workload->architecture->native_format;
-
-	if (workload->weight_format != FORMAT_AUTO) {
-		out[0] = (enum format)workload->weight_format;
-		return 1;
-	}
-	if (workload->engine == ENGINE_TRANSFORMERS) {
-		list = transformers;
-		length = sizeof(transformers) / sizeof(transformers[0]);
-	} else if (workload->engine == ENGINE_LLAMA_CPP) {
-		list = gguf;
-		length = sizeof(gguf) / sizeof(gguf[0]);
-	} else if (native != FORMAT_AUTO && native != FORMAT_FP32) {
-		out[count++] = native;
-	}
-	for (int i = 0; i < length; i++)
-		if (!count || list[i] != out[0])
-			out[count++] = list[i];
-	return count;
-}
-
-/* Formats of a KV cache for weights in `weight`, best fidelity first. */
-static int kv_candidates(const struct plan_basis *basis, enum format weight, enum format out[2])
-{
-	const struct workload *workload = basis->workload;
-	const struct accelerator *accelerator = basis->accelerator;
-	bool is_nvidia = accelerator->vendor == VENDOR_NVIDIA;
-	int count = 0;
-
-	if (workload->kv_format != FORMAT_AUTO) {
-		out[0] = (enum format)workload->kv_format;
-		return 1;
-	}
-	out[count++] = weight == FORMAT_FP16 || workload->engine == ENGINE_LLAMA_CPP ||
-				       (is_nvidia && accelerator->compute_capability < 80)
-			       ? FORMAT_FP16
-			       : FORMAT_BF16;
-	if (workload->engine == ENGINE_LLAMA_CPP)
-		out[count++] = FORMAT_INT8;
-	else if (workload->engine != ENGINE_TRANSFORMERS &&
-		 (!is_nvidia || accelerator->compute_capability >= 80))
-		out[count++] = FORMAT_FP8; /* stored in 8 bits; Ampere converts as it reads */
-	return count;
-}
-
-static void add_format(struct plan_basis *basis, enum format weight, enum format kv)
-{
-	struct plan_format *format = &basis->formats[basis->formats_count];
-	const struct workload *workload = basis->workload;
-	/* Full training has no quantised base under trial. */
-	bool is_trial = is_serving(workload) || workload_base_is_frozen(workload);
-
-	if (basis->formats_count == PLAN_FORMATS_MAX)
-		return;
-	*format = (struct plan_format){.weight = weight, .kv = kv};
-	format->support = support_of(workload, is_trial ? weight : FORMAT_AUTO, basis->accelerator);
-	format->has_speed = speed_prepare(workload, &basis->slice, is_trial ? weight : FORMAT_AUTO,
-					  &format->speed);
-	basis->formats_count++;
-}
-
-static void serving_formats(struct plan_basis *basis)
-{
-	enum format weights[PLAN_FORMATS_MAX], kvs[2];
-	int weights_count = weight_candidates(basis->workload, weights);
-	bool is_open = basis->workload->weight_format == FORMAT_AUTO;
-	bool has_sixteen = false;
-
-	for (int i = 0; i < weights_count; i++) {
-		bool is_sixteen = weights[i] == FORMAT_BF16 || weights[i] == FORMAT_FP16;
-		struct support_verdict verdict;
-
-		/* One 16-bit format is enough: the second is for cards without the first. */
-		if (is_open && is_sixteen && has_sixteen)
-			continue;
-		verdict = support_of(basis->workload, weights[i], basis->accelerator);
-		if (is_open && verdict.support == SUPPORT_NO && i + 1 < weights_count)
-			continue;
-		has_sixteen = has_sixteen || is_sixteen;
-		for (int j = 0, n = kv_candidates(basis, weights[i], kvs); j < n; j++)
-			add_format(basis, weights[i], kvs[j]);
-	}
 }
 
 /* Found once: a search for ranks that divide the batch, layout by layout, took seconds for a large
@@ -139,17 +47,25 @@ static void list_divisors(int64_t batch, struct plan_basis *basis)
 
 void plan_prepare(const struct workload *workload, struct plan_basis *basis)
 {
-	*basis = (struct plan_basis){.workload = workload};
+	*basis = (struct plan_basis){
+		.workload = workload,
+		.heads = architecture_heads_divisor(workload->architecture),
+		.kv_heads = architecture_kv_heads_divisor(workload->architecture),
+	};
 	memory_prepare(workload, &basis->memory);
 	if (!is_serving(workload) && workload_has(workload, WORKLOAD_global_batch))
 		list_divisors(workload->global_batch, basis);
 }
 
-/* A slice of a card has its share of everything. */
+static int devices_of(const struct accelerator *accelerator)
+{
+	return accelerator->devices > 1 ? accelerator->devices : 1;
+}
+
+/* A slice of a card, and a device of several on a card, has its share of everything. */
 static void prepare_accelerator(struct plan_basis *basis, const struct accelerator *accelerator,
 				int32_t share_milli)
 {
-	const struct workload *workload = basis->workload;
 	double share = (double)share_milli / COUNT_MILLI_ONE;
 	struct accelerator *slice = &basis->slice;
 
@@ -170,20 +86,12 @@ static void prepare_accelerator(struct plan_basis *basis, const struct accelerat
 		slice->int8_tops *= share;
 		slice->fp4_tflops *= share;
 	}
-	basis->formats_count = 0;
-	if (is_serving(workload))
-		serving_formats(basis);
-	else
-		add_format(basis,
-			   workload_base_is_frozen(workload) ? (enum format)workload->base_format
-							     : FORMAT_BF16,
-			   FORMAT_BF16);
+	plan_formats(basis);
 }
 
-bool plan_divides_heads(const struct architecture *architecture, int ways)
+bool plan_divides_heads(const struct plan_basis *basis, int ways)
 {
-	int heads = architecture_heads_divisor(architecture);
-	int kv_heads = architecture_kv_heads_divisor(architecture);
+	int heads = basis->heads, kv_heads = basis->kv_heads;
 
 	/* Fewer KV heads than ways are copied, as engines do. */
 	return (heads == 0 || heads % ways == 0) &&
@@ -192,7 +100,7 @@ bool plan_divides_heads(const struct architecture *architecture, int ways)
 
 int plan_domain(const struct planning *planning)
 {
-	const struct fabric *fabric = &planning->shape->fabric;
+	const struct fabric *fabric = &planning->fabric;
 
 	switch (fabric->node_link) {
 	case NODE_LINK_NVSWITCH:
@@ -213,11 +121,29 @@ int plan_domain(const struct planning *planning)
 	return 1;
 }
 
-void plan_judge(const struct planning *planning, struct plan *plan)
+bool plan_is_spent(struct planning *planning)
+{
+	if (planning->evaluations < planning->evaluations_most)
+		return false;
+	planning->out->is_cut = true;
+	return true;
+}
+
+void plan_time(struct planning *planning, int fidelity, struct plan *plan)
+{
+	const struct plan_format *format = &planning->basis->formats[fidelity];
+
+	planning->evaluations++;
+	plan->support = format->support;
+	speed_estimate(&format->speed, &plan->layout, &planning->fabric, &plan->speed);
+}
+
+void plan_judge(struct planning *planning, struct plan *plan)
 {
 	struct memory_estimate *memory = &plan->memory;
 	double usable = planning->usable_bytes;
 
+	planning->evaluations++;
 	memory_estimate(&planning->basis->memory, &plan->layout, &planning->basis->slice, memory);
 	plan->usable_bytes = usable;
 	plan->headroom_bytes = usable - memory->device_bytes;
@@ -232,14 +158,26 @@ void plan_judge(const struct planning *planning, struct plan *plan)
 		plan->fit = FIT_TIGHT;
 }
 
+/* More is better: speed; under a rate, which any plan kept answers, the time that a request takes.
+ */
+static double merit_of(const struct planning *planning, const struct speed_estimate *speed)
+{
+	const struct workload *workload = planning->basis->workload;
+
+	if (!(workload->requests_per_second > 0))
+		return speed->tokens_per_second;
+	return -(speed->ttft_seconds + speed->tpot_seconds * (double)workload->output_tokens);
+}
+
 /* Which of two plans on equally many nodes. */
-static bool is_better(const struct plan *a, int fidelity_a, const struct plan *b, int fidelity_b)
+static bool is_better(const struct planning *planning, const struct plan *a, int fidelity_a,
+		      const struct plan *b, int fidelity_b)
 {
 	if (a->fit != b->fit)
 		return a->fit > b->fit;
 	if (fidelity_a != fidelity_b)
 		return fidelity_a < fidelity_b;
-	return a->speed.tokens_per_second > b->speed.tokens_per_second;
+	return merit_of(planning, &a->speed) > merit_of(planning, &b->speed);
 }
 
 static int fidelity_of(const struct planning *planning, const struct plan *plan)
@@ -264,6 +202,31 @@ bool plan_may_win(const struct planning *planning, int nodes, int fidelity)
 	return true;
 }
 
+int plan_nodes_left(const struct planning *planning, int fidelity)
+{
+	const struct plan_set *set = planning->out;
+	int most = planning->max_nodes;
+
+	for (int i = 0; i < set->count; i++)
+		if (set->plans[i].fit == FIT_FITS && set->plans[i].layout.nodes <= most &&
+		    fidelity_of(planning, &set->plans[i]) < fidelity)
+			most = set->plans[i].layout.nodes - 1;
+	return most;
+}
+
+bool plan_is_beaten(const struct planning *planning, int nodes, const struct speed_estimate *speed,
+		    int fidelity)
+{
+	const struct plan_set *set = planning->out;
+
+	for (int i = 0; i < set->count && set->plans[i].layout.nodes <= nodes; i++)
+		if (set->plans[i].fit == FIT_FITS &&
+		    fidelity_of(planning, &set->plans[i]) <= fidelity &&
+		    merit_of(planning, speed) <= merit_of(planning, &set->plans[i].speed))
+			return true;
+	return false;
+}
+
 void plan_keep(struct planning *planning, const struct plan *plan, int fidelity)
 {
 	struct plan_set *set = planning->out;
@@ -272,7 +235,7 @@ void plan_keep(struct planning *planning, const struct plan *plan, int fidelity)
 	while (at < set->count && set->plans[at].layout.nodes < plan->layout.nodes)
 		at++;
 	if (at < set->count && set->plans[at].layout.nodes == plan->layout.nodes) {
-		if (is_better(plan, fidelity, &set->plans[at],
+		if (is_better(planning, plan, fidelity, &set->plans[at],
 			      fidelity_of(planning, &set->plans[at])))
 			set->plans[at] = *plan;
 		return;
@@ -286,6 +249,14 @@ void plan_keep(struct planning *planning, const struct plan *plan, int fidelity)
 	set->plans[at] = *plan;
 }
 
+bool plan_is_nearer(const struct planning *planning, double distance)
+{
+	const struct plan_set *set = planning->out;
+
+	return !set->count &&
+	       (!(set->nearest.usable_bytes > 0) || distance < set->nearest_distance);
+}
+
 void plan_miss(struct planning *planning, const struct plan *plan)
 {
 	struct plan_set *set = planning->out;
@@ -297,7 +268,7 @@ void plan_miss(struct planning *planning, const struct plan *plan)
 
 	if (host > distance)
 		distance = host;
-	if (set->nearest.usable_bytes > 0 && distance >= set->nearest_distance)
+	if (!plan_is_nearer(planning, distance))
 		return;
 	set->nearest = *plan;
 	set->nearest.support = support;
@@ -316,13 +287,19 @@ static void drop_dominated(struct planning *planning)
 		bool is_dominated = false;
 
 		for (int j = 0; j < kept && !is_dominated; j++)
-			is_dominated =
-				!is_better(&set->plans[i], fidelity_of(planning, &set->plans[i]),
-					   &set->plans[j], fidelity_of(planning, &set->plans[j]));
+			is_dominated = !is_better(
+				planning, &set->plans[i], fidelity_of(planning, &set->plans[i]),
+				&set->plans[j], fidelity_of(planning, &set->plans[j]));
 		if (!is_dominated)
 			set->plans[kept++] = set->plans[i];
 	}
 	set->count = kept;
+}
+
+static bool has_asked_degrees(const struct workload *workload)
+{
+	return workload->tensor_parallel || workload->pipeline_parallel ||
+	       workload->context_parallel || workload->expert_parallel;
 }
 
 static enum plan_failure failure_of(const struct planning *planning, bool is_supported,
@@ -334,30 +311,68 @@ static enum plan_failure failure_of(const struct planning *planning, bool is_sup
 		return PLAN_NO_FIGURES;
 	if (planning->out->slow_distance > 0)
 		return PLAN_TOO_SLOW;
+	if (has_asked_degrees(planning->basis->workload) &&
+	    planning->out->nearest.layout.gpus_per_node == 0)
+		return PLAN_NO_LAYOUT;
+	/* A cluster shares out what one machine holds at best: no more than it has machines. */
 	if (planning->max_nodes > 1 && !planning->shape->has_cluster &&
-	    planning->basis->workload->task != TASK_INFERENCE)
+	    planning->basis->workload->task != TASK_INFERENCE &&
+	    planning->out->nearest_distance <= planning->max_nodes)
 		return PLAN_NO_CLUSTER;
 	return PLAN_NO_MEMORY;
+}
+
+/* What is told of a plan that was kept. */
+static void finish(struct planning *planning, struct plan *plan)
+{
+	const struct layout *layout = &plan->layout;
+	int copies =
+		is_serving(planning->basis->workload) ? layout->replicas : layout->data_parallel;
+
+	plan->is_cut = planning->out->is_cut;
+	plan->idle_gpus = planning->gpus * layout->nodes - layout_gpus_per_replica(layout) * copies;
+	if (is_serving(planning->basis->workload) &&
+	    planning->basis->workload->requests_per_second > 0)
+		plan_serving_most(planning, fidelity_of(planning, plan), plan);
+}
+
+static int evaluations_left(const struct plan_basis *basis)
+{
+	int64_t left = PLAN_EVALUATIONS_MAX - basis->evaluations;
+
+	if (left < PLAN_EVALUATIONS_LEAST)
+		return PLAN_EVALUATIONS_LEAST;
+	return left < PLAN_EVALUATIONS_SHAPE ? (int)left : PLAN_EVALUATIONS_SHAPE;
 }
 
 void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nodes,
 		struct plan_set *out)
 {
 	int32_t share = shape->count_milli < COUNT_MILLI_ONE ? shape->count_milli : COUNT_MILLI_ONE;
+	int devices = devices_of(shape->accelerator);
 	struct planning planning = {
 		.basis = basis,
 		.shape = shape,
-		.gpus = share < COUNT_MILLI_ONE ? 1 : shape->count_milli / COUNT_MILLI_ONE,
+		.fabric = shape->fabric,
+		.gpus = share < COUNT_MILLI_ONE ? 1
+						: shape->count_milli / COUNT_MILLI_ONE * devices,
 		.max_nodes = max_nodes < 1 ? 1 : max_nodes,
 		.ram_bytes = shape->ram_gib * GIB * RAM_SHARE,
+		.evaluations_most = evaluations_left(basis),
 		.out = out};
 	bool is_supported = false, has_figures = false;
 
+	planning.can_talk = strcmp(shape->accelerator->form_factor, "MIG") != 0;
+	/* Dies of one card are joined as well as cards are, at least. */
+	if (devices > 1 && planning.fabric.node_link == NODE_LINK_SINGLE)
+		planning.fabric = fabric_of_accelerator(shape->accelerator, devices);
 	out->count = 0;
+	out->is_cut = false;
 	out->failure = PLAN_OK;
-	out->nearest = (struct plan){0};
+	out->nearest = out->slow = (struct plan){0};
+	out->nearest_limit_bytes = out->nearest_ram_bytes = 0;
 	out->nearest_distance = out->slow_distance = 0;
-	prepare_accelerator(basis, shape->accelerator, share);
+	prepare_accelerator(basis, shape->accelerator, share / devices);
 	planning.usable_bytes = accelerator_memory_bytes(&basis->slice);
 	planning.limit_bytes = planning.usable_bytes;
 	if (is_serving(basis->workload))
@@ -367,7 +382,7 @@ void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nod
 
 		if (format->support.support == SUPPORT_NO ||
 		    format->support.support == SUPPORT_UNKNOWN) {
-			if (!out->nearest.support.code)
+			if (!out->count && !out->nearest.support.code)
 				out->nearest.support = format->support;
 			continue;
 		}
@@ -383,7 +398,10 @@ void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nod
 		if (out->count && out->plans[0].layout.nodes == 1 && out->plans[0].fit == FIT_FITS)
 			break;
 	}
+	basis->evaluations += planning.evaluations;
 	drop_dominated(&planning);
+	for (int i = 0; i < out->count; i++)
+		finish(&planning, &out->plans[i]);
 	if (!out->count)
 		out->failure = failure_of(&planning, is_supported, has_figures);
 }

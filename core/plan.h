@@ -31,6 +31,14 @@ struct plan {
 	double usable_bytes;   /* a GPU, as the driver shows */
 	double headroom_bytes; /* usable - device */
 	struct speed_estimate speed;
+	int idle_gpus; /* rented, but in no copy of the model */
+	bool is_cut;   /* faster layouts may exist: see PLAN_EVALUATIONS_MAX */
+	/* Inference at a rate. The layout's sequences are as few as answer it, so that each token
+	 * comes soon; with as many as have room within the limits on latency its replicas answer
+	 * this many requests a second, of which the rate takes a share. */
+	double most_requests_per_second, utilisation;
+	double most_sequences; /* that one replica has room for within them; 0 = not looked for */
+	double wait_seconds;   /* until a request's prompt is taken up */
 	double kv_tokens_capacity; /* inference: tokens that fit in one replica */
 	double max_concurrency;	   /* inference: sequences of the asked context, all replicas */
 };
@@ -42,6 +50,7 @@ enum plan_failure {
 	PLAN_NO_FIGURES,  /* the card's figures do not suffice for speed */
 	PLAN_TOO_SLOW,	  /* latency limits cannot be met */
 	PLAN_NO_CLUSTER,  /* would need nodes that nothing joins */
+	PLAN_NO_LAYOUT,	  /* the degrees that were asked do not divide these machines */
 	PLAN_FAILURES
 };
 
@@ -57,17 +66,35 @@ extern const struct names plan_failure_names;
  */
 #define PLAN_TARGET_LOAD 0.8
 
+/*
+ * Evaluations of a layout (of its memory, or of its speed: about 0.1 us each) that one workload may
+ * take over all shapes, that one shape may take, and that every shape may take however much the
+ * others took. Only models with many experts on hundreds of nodes come near; a set whose search
+ * ended early says so.
+ */
+#define PLAN_EVALUATIONS_MAX 40000
+#define PLAN_EVALUATIONS_SHAPE 2000
+#define PLAN_EVALUATIONS_LEAST 64
+
 struct plan_set {
-	struct plan plans[PLANS_MAX]; /* by nodes, fewest first; the best layout of each number */
 	int count;
+	bool is_cut;		    /* not every layout was tried: see PLAN_EVALUATIONS_MAX */
 	enum plan_failure failure;  /* when count is 0 */
-	struct plan nearest;	    /* when count is 0 and a layout came close */
-	double nearest_limit_bytes; /* what it had to stay under: less than usable for an engine */
+	double nearest_limit_bytes; /* what `nearest` had to stay under: less than usable for an
+				       engine */
 	double nearest_ram_bytes;   /* the same of a node's RAM, for offload; 0 = not told */
 	double nearest_distance; /* how many times over; needing too many nodes counts the same */
-	struct plan slow;	 /* on PLAN_TOO_SLOW: the layout that had room and came nearest */
 	double slow_distance;	 /* how many times over a latency limit, or over the nodes that may
-				    share the rate, it is; 0 = none */
+				    share the rate, `slow` is; 0 = none */
+	/* Last, so that a set may be kept with as many places as it fills. */
+	union {
+		struct plan plans[PLANS_MAX]; /* by nodes, fewest first; the best of each number */
+		struct {
+			struct plan nearest; /* when count is 0 and a layout came close */
+			struct plan slow;    /* on PLAN_TOO_SLOW: the layout that had room and came
+						nearest */
+		};
+	};
 };
 
 /* A weight format under trial on one card: whether it runs there, and its rates. */
@@ -92,6 +119,8 @@ struct plan_basis {
 	int formats_count;
 	int32_t divisors[PLAN_DIVISORS_MAX]; /* of a global batch that was given, rising */
 	int divisors_count;
+	int heads, kv_heads; /* what tensor parallelism may divide: see architecture.h */
+	int64_t evaluations; /* of layouts, so far */
 };
 
 void plan_prepare(const struct workload *workload, struct plan_basis *basis);

@@ -12,148 +12,6 @@
 /* What engines run at once by default at most, when nobody says how many. */
 #define SEQUENCES_MOST 256
 
-struct serving {
-	struct planning *planning;
-	const struct workload *workload;
-	const struct plan_format *format;
-	int fidelity;
-	struct plan plan; /* of one replica count, being tried */
-};
-
-/* How many times over its latency limits a layout is; up to 1 keeps them. */
-static double latency_distance(const struct workload *workload, const struct speed_estimate *speed)
-{
-	double distance = 0;
-
-	if (workload->max_ttft_seconds > 0)
-		distance = speed->ttft_seconds / workload->max_ttft_seconds;
-	if (workload->max_tpot_seconds > 0)
-		distance = fmax(distance, speed->tpot_seconds / workload->max_tpot_seconds);
-	return distance;
-}
-
-static void set_speed(struct serving *serving)
-{
-	speed_estimate(&serving->format->speed, &serving->plan.layout,
-		       &serving->planning->shape->fabric, &serving->plan.speed);
-}
-
-static void miss_speed(struct serving *serving, double distance)
-{
-	struct plan_set *set = serving->planning->out;
-
-	if (set->slow_distance > 0 && distance >= set->slow_distance)
-		return;
-	set->slow = serving->plan;
-	set->slow_distance = distance;
-}
-
-/* Judges the replica with that many sequences; true when it fits at least as `wanted` says and
- * keeps the latency limits. */
-static bool holds(struct serving *serving, double sequences, enum fit wanted)
-{
-	double distance;
-
-	serving->plan.layout.sequences = sequences;
-	plan_judge(serving->planning, &serving->plan);
-	if (serving->plan.fit < wanted)
-		return false;
-	if (!(serving->workload->max_ttft_seconds > 0) &&
-	    !(serving->workload->max_tpot_seconds > 0))
-		return true;
-	set_speed(serving);
-	distance = latency_distance(serving->workload, &serving->plan.speed);
-	if (distance <= 1)
-		return true;
-	miss_speed(serving, distance);
-	return false;
-}
-
-/* A whole number strictly between low and high, near `guess`. */
-static double between(double low, double high, double guess)
-{
-	return fmax(low + 1, fmin(high - 1, floor(guess)));
-}
-
-/*
- * Most sequences, up to `wanted`, that one replica holds; 0 when not even one. Memory and time per
- * token grow with the sequences, and memory almost linearly: every other guess trusts that.
- */
-static double sequences_held(struct serving *serving, double wanted, enum fit fit)
-{
-	const struct memory_estimate *memory = &serving->plan.memory;
-	double low = 1, high = wanted, at_low, at_high, most;
-	bool is_guess = true;
-
-	if (!holds(serving, 1, fit))
-		return 0;
-	at_low = memory->device_bytes;
-	if (holds(serving, wanted, fit))
-		return wanted;
-	at_high = memory->device_bytes;
-	most = serving->planning->limit_bytes;
-	if (fit == FIT_FITS)
-		most = fmin(most, serving->planning->usable_bytes * at_high / memory->high_bytes);
-	while (high - low > 1) {
-		double guess = (low + high) / 2;
-
-		if (is_guess && at_high > at_low)
-			guess = low + (high - low) * (most - at_low) / (at_high - at_low);
-		is_guess = !is_guess;
-		guess = between(low, high, guess);
-		if (holds(serving, guess, fit)) {
-			low = guess;
-			at_low = memory->device_bytes;
-		} else {
-			high = guess;
-			at_high = memory->device_bytes;
-		}
-	}
-	return low;
-}
-
-/*
- * Fewest sequences a replica at which it answers `rate` requests a second; `most` when none does.
- * The time of a request is a constant and a share for each sequence beside it, so that 1/rate is
- * almost linear in 1/sequences: every other guess trusts that.
- */
-static double sequences_for_rate(struct serving *serving, double rate, double most)
-{
-	const struct speed_estimate *speed = &serving->plan.speed;
-	double low = 1, high = most, at_low, at_high;
-	bool is_guess = true;
-
-	serving->plan.layout.sequences = high;
-	set_speed(serving);
-	at_high = speed->requests_per_second;
-	serving->plan.layout.sequences = low;
-	set_speed(serving);
-	at_low = speed->requests_per_second;
-	if (at_low >= rate)
-		return low;
-	while (high - low > 1) {
-		double guess = (low + high) / 2;
-
-		if (is_guess && at_high > at_low) {
-			double share = (1 / rate - 1 / at_high) / (1 / at_low - 1 / at_high);
-
-			guess = ceil(1 / (1 / high + share * (1 / low - 1 / high)));
-		}
-		is_guess = !is_guess;
-		guess = between(low, high, guess);
-		serving->plan.layout.sequences = guess;
-		set_speed(serving);
-		if (speed->requests_per_second >= rate) {
-			high = guess;
-			at_high = speed->requests_per_second;
-		} else {
-			low = guess;
-			at_low = speed->requests_per_second;
-		}
-	}
-	return high;
-}
-
 /* Room for sequences in one replica beyond the fixed terms, with the allocator's slack. */
 static void set_capacity(struct serving *serving, int replicas)
 {
@@ -175,63 +33,116 @@ static void set_capacity(struct serving *serving, int replicas)
 	}
 }
 
-/* Settles nodes, replicas and sequences, then offers the plan. `held` is the most of one replica.
- */
-static void settle(struct serving *serving, int replicas_a_node, int nodes_a_copy, double held)
-{
-	const struct workload *workload = serving->workload;
-	struct planning *planning = serving->planning;
-	struct layout *layout = &serving->plan.layout;
-	bool is_rate = workload->requests_per_second > 0;
-	bool is_open = workload->mode == SERVING_BATCH &&
-		       !workload_has(workload, WORKLOAD_concurrency) && !is_rate;
-	double needed = 1, nodes, sequences, replicas;
-
-	layout->sequences = held;
-	layout->replicas = 1;
-	if (is_rate) {
-		set_speed(serving);
-		needed = ceil(workload->requests_per_second /
-			      (PLAN_TARGET_LOAD * serving->plan.speed.requests_per_second));
-	} else if (!is_open) {
-		needed = ceil((double)workload->concurrency / held);
-	}
-	nodes = nodes_a_copy > 1 ? needed * nodes_a_copy : ceil(needed / replicas_a_node);
-	if (nodes < 1)
-		nodes = 1;
-	if (nodes > planning->max_nodes) {
-		layout->nodes = nodes < 1e6 ? (int)nodes : 1000000;
-		plan_judge(planning, &serving->plan);
-		if (is_rate)
-			miss_speed(serving, nodes / planning->max_nodes);
-		else
-			plan_miss(planning, &serving->plan);
-		return;
-	}
-	layout->nodes = (int)nodes;
-	if (!plan_may_win(planning, layout->nodes, serving->fidelity))
-		return;
-	replicas = nodes_a_copy > 1 ? needed : nodes * replicas_a_node;
-	if (is_rate)
-		sequences = sequences_for_rate(
-			serving, workload->requests_per_second / (PLAN_TARGET_LOAD * replicas),
-			held);
-	else
-		sequences = is_open ? held : ceil((double)workload->concurrency / replicas);
-	layout->replicas = (int)replicas;
-	layout->sequences = sequences;
-	plan_judge(planning, &serving->plan);
-	set_speed(serving);
-	set_capacity(serving, layout->replicas);
-	serving->plan.support = serving->format->support;
-	plan_keep(planning, &serving->plan, serving->fidelity);
-}
-
 /* Nobody says how many sequences run at once: as many as it takes, or as there is room for. */
 static bool is_open_ended(const struct workload *workload)
 {
 	return workload->requests_per_second > 0 ||
 	       (workload->mode == SERVING_BATCH && !workload_has(workload, WORKLOAD_concurrency));
+}
+
+/* Whether the complete layout keeps the limit on the first token at the load that comes, with the
+ * wait for it; fills both, and the speed. */
+static bool is_in_time(struct serving *serving)
+{
+	const struct workload *workload = serving->workload;
+	struct plan *plan = &serving->plan;
+
+	plan_load_time(serving);
+	plan->wait_seconds = 0;
+	if (!(workload->requests_per_second > 0))
+		return true;
+	plan->wait_seconds =
+		speed_wait_seconds(&plan->speed, &plan->layout,
+				   workload->requests_per_second / plan->speed.requests_per_second);
+	return !(workload->max_ttft_seconds > 0) ||
+	       plan->speed.ttft_seconds + plan->wait_seconds <= workload->max_ttft_seconds;
+}
+
+/* Offers the plan, whose layout is complete and timed. */
+static void offer(struct serving *serving)
+{
+	if (fabs(serving->plan.layout.sequences - serving->judged) > 0)
+		plan_judge(serving->planning, &serving->plan);
+	set_capacity(serving, serving->plan.layout.replicas);
+	plan_keep(serving->planning, &serving->plan, serving->fidelity);
+}
+
+/* Copies that the load takes, of those that hold `held` sequences each. */
+static double copies_needed(struct serving *serving, double held)
+{
+	const struct workload *workload = serving->workload;
+	double needed = 1;
+
+	serving->plan.layout.replicas = 1;
+	if (workload->requests_per_second > 0)
+		needed = ceil(workload->requests_per_second /
+			      (PLAN_TARGET_LOAD * plan_load_rate(serving, held)));
+	else if (!is_open_ended(workload))
+		needed = ceil((double)workload->concurrency / held);
+	return fmax(needed, fmax(1, (double)workload->min_replicas));
+}
+
+/* Too many nodes: told by the load of one copy. */
+static void miss_nodes(struct serving *serving, double nodes, double held)
+{
+	struct planning *planning = serving->planning;
+
+	serving->plan.layout.sequences = held;
+	serving->plan.layout.nodes = nodes < 1e6 ? (int)nodes : 1000000;
+	plan_judge(planning, &serving->plan);
+	if (serving->workload->requests_per_second > 0)
+		plan_load_miss(serving, nodes / planning->max_nodes);
+	else
+		plan_miss(planning, &serving->plan);
+}
+
+/* Shares the load among so many copies; false when the first token then comes too late, be it with
+ * few sequences that go fast or with many that wait for none. */
+static bool share_load(struct serving *serving, double replicas, double held)
+{
+	const struct workload *workload = serving->workload;
+	struct layout *layout = &serving->plan.layout;
+
+	if (workload->requests_per_second > 0)
+		layout->sequences = plan_load_for_rate(
+			serving, workload->requests_per_second / (PLAN_TARGET_LOAD * replicas),
+			held);
+	else
+		layout->sequences = is_open_ended(workload)
+					    ? held
+					    : ceil((double)workload->concurrency / replicas);
+	layout->replicas = (int)replicas;
+	if (is_in_time(serving))
+		return true;
+	layout->sequences = held;
+	return is_in_time(serving);
+}
+
+/* Settles nodes, replicas and sequences, then offers the plan. `held` is the most of one replica.
+ */
+static void settle(struct serving *serving, int replicas_a_node, int nodes_a_copy, double held)
+{
+	struct planning *planning = serving->planning;
+	struct layout *layout = &serving->plan.layout;
+	double needed = copies_needed(serving, held);
+	double nodes = nodes_a_copy > 1 ? needed * nodes_a_copy : ceil(needed / replicas_a_node);
+	double replicas;
+
+	for (; nodes <= planning->max_nodes; nodes += nodes_a_copy) {
+		layout->nodes = (int)nodes;
+		if (!plan_may_win(planning, layout->nodes, serving->fidelity))
+			return;
+		replicas = nodes_a_copy > 1 ? nodes / nodes_a_copy : nodes * replicas_a_node;
+		layout->replicas = 1;
+		if (share_load(serving, replicas, held)) {
+			serving->plan.most_sequences = held;
+			offer(serving);
+			return;
+		}
+		if (plan_is_spent(planning))
+			return;
+	}
+	miss_nodes(serving, nodes, held);
 }
 
 static double sequences_wanted(const struct workload *workload)
@@ -248,13 +159,83 @@ static void miss_room(struct serving *serving, double wanted)
 	plan_miss(serving->planning, &serving->plan);
 }
 
+/* The copy's weights on one GPU, over what it may use. */
+static double weights_share(const struct serving *serving)
+{
+	const struct planning *planning = serving->planning;
+
+	return planning->basis->memory.weight_bytes[serving->format->weight] /
+	       layout_gpus_per_replica(&serving->plan.layout) / planning->limit_bytes;
+}
+
+/* Whether the copies would not hold their share of the load on as many nodes as they may take. */
+static bool is_too_small(struct serving *serving, int copies, int nodes_a_copy)
+{
+	int nodes = plan_nodes_left(serving->planning, serving->fidelity) / nodes_a_copy;
+
+	if (!serving->planning->out->count || is_open_ended(serving->workload))
+		return false;
+	serving->is_late = true; /* stages need no fewer nodes */
+	return nodes < 1 ||
+	       plan_load(serving,
+			 ceil((double)serving->workload->concurrency / ((double)copies * nodes)),
+			 FIT_TIGHT) > 1;
+}
+
+/*
+ * Whether these copies would lose to what is kept, had they room for everything: a rate then takes
+ * as many nodes as it does with the most sequences, and is answered soonest by sequences alone.
+ */
+static bool is_beaten(struct serving *serving, int copies, int nodes_a_copy)
+{
+	struct planning *planning = serving->planning;
+	struct layout *layout = &serving->plan.layout;
+	double rate = serving->workload->requests_per_second, nodes = nodes_a_copy;
+
+	if (!planning->out->count || !(rate > 0))
+		return false;
+	nodes *= ceil(fmax(rate / (PLAN_TARGET_LOAD * plan_load_rate(serving, SEQUENCES_MOST)),
+			   (double)serving->workload->min_replicas) /
+		      copies);
+	if (nodes > planning->max_nodes || !plan_may_win(planning, (int)nodes, serving->fidelity))
+		return true;
+	layout->replicas = copies;
+	layout->sequences = 1;
+	plan_load_time(serving);
+	layout->replicas = 1;
+	return plan_is_beaten(planning, (int)nodes, &serving->plan.speed, serving->fidelity);
+}
+
+/* Whether one node of these copies answers the rate with room to spare; offers the plan if so. Else
+ * `wanted` becomes the most sequences that are of use. */
+static bool answers_alone(struct serving *serving, int copies, double *wanted)
+{
+	double rate = serving->workload->requests_per_second / (PLAN_TARGET_LOAD * copies);
+	double sequences = plan_load_for_rate(serving, rate, SEQUENCES_MOST);
+
+	if (copies < serving->workload->min_replicas || plan_load_rate(serving, sequences) < rate)
+		return false;
+	if (!(serving->workload->max_ttft_seconds > 0))
+		*wanted = sequences;
+	if (plan_load(serving, sequences, FIT_FITS) > 1)
+		return false;
+	serving->plan.layout.replicas = copies;
+	if (is_in_time(serving)) {
+		offer(serving);
+		return true;
+	}
+	serving->plan.layout.replicas = 1;
+	return false;
+}
+
 /* One way to hold a copy: `tensor` x `stages` GPUs, the stages on `nodes_a_copy` nodes. True when
- * it holds all sequences that are wanted of it with room to spare. */
+ * more stages would give nothing. */
 static bool try_copy(struct serving *serving, int tensor, int stages, int nodes_a_copy)
 {
 	struct planning *planning = serving->planning;
 	int copies = planning->gpus / (tensor * stages);
 	double wanted = sequences_wanted(serving->workload), held;
+	bool is_enough = false;
 
 	if (nodes_a_copy > 1)
 		copies = 1;
@@ -279,18 +260,53 @@ static bool try_copy(struct serving *serving, int tensor, int stages, int nodes_
 			   .kv_format = serving->format->kv,
 			   .replicas = 1},
 	};
-	held = sequences_held(serving, wanted, FIT_FITS);
-	if (held >= wanted) {
-		settle(serving, copies, nodes_a_copy, held);
-		return true;
+	serving->known_count = 0;
+	/* Not even the weights have room: told when no other came as near. */
+	if (weights_share(serving) > 1) {
+		if (nodes_a_copy == 1 && plan_is_nearer(planning, weights_share(serving)))
+			miss_room(serving, wanted);
+		return false;
 	}
-	if (held < 1)
-		held = sequences_held(serving, wanted, FIT_TIGHT);
+	if (is_too_small(serving, copies, nodes_a_copy))
+		return serving->is_late;
+	if (is_beaten(serving, copies, nodes_a_copy))
+		return true;
+	if (workload_has(serving->workload, WORKLOAD_requests_per_second) && nodes_a_copy == 1 &&
+	    answers_alone(serving, copies, &wanted))
+		return true;
+	held = plan_load_held(serving, wanted, FIT_FITS);
+	if (held < 1 && serving->plan.fit == FIT_TIGHT)
+		held = plan_load_held(serving, wanted, FIT_TIGHT);
+	else if (held >= wanted)
+		is_enough = true;
+	/* What memory does not limit, stages do not mend. */
+	is_enough = is_enough || serving->is_late;
 	if (held >= 1)
 		settle(serving, copies, nodes_a_copy, held);
 	else if (serving->plan.fit == FIT_NO && nodes_a_copy == 1)
 		miss_room(serving, wanted);
-	return false;
+	return is_enough;
+}
+
+void plan_serving_most(struct planning *planning, int fidelity, struct plan *plan)
+{
+	struct serving serving = {.planning = planning,
+				  .workload = planning->basis->workload,
+				  .format = &planning->basis->formats[fidelity],
+				  .fidelity = fidelity,
+				  .plan = *plan};
+	double held = plan->most_sequences > 0
+			      ? plan->most_sequences
+			      : plan_load_held(&serving, SEQUENCES_MOST, plan->fit);
+	double most = plan_load_rate(&serving, fmax(held, plan->layout.sequences));
+
+	plan->most_requests_per_second = fmax(most, plan->speed.requests_per_second);
+	plan->utilisation = serving.workload->requests_per_second / plan->most_requests_per_second;
+}
+
+static bool is_asked(int64_t asked, int ways)
+{
+	return asked == 0 || asked == ways;
 }
 
 void plan_serving(struct planning *planning, int fidelity)
@@ -299,21 +315,30 @@ void plan_serving(struct planning *planning, int fidelity)
 				  .workload = planning->basis->workload,
 				  .format = &planning->basis->formats[fidelity],
 				  .fidelity = fidelity};
-	const struct architecture *architecture = serving.workload->architecture;
-	int layers = architecture_layers(architecture);
+	int layers = planning->can_talk ? architecture_layers(serving.workload->architecture) : 1;
+	int asked_stages = (int)serving.workload->pipeline_parallel;
 
-	for (int tensor = 1; tensor <= planning->gpus; tensor++) {
-		if (!plan_divides_heads(architecture, tensor))
+	/* Widest first: it comes nearest where nothing fits, and the others need not be judged. */
+	for (int tensor = planning->gpus; tensor >= 1; tensor--) {
+		if (!plan_divides_heads(planning->basis, tensor) ||
+		    (tensor > 1 && !planning->can_talk) ||
+		    !is_asked(serving.workload->tensor_parallel, tensor))
 			continue;
 		/* Stages add memory, not speed: no more of them than hold the load. */
-		for (int stages = 1; tensor * stages <= planning->gpus && stages <= layers;
+		for (int stages = asked_stages ? asked_stages : 1;
+		     tensor * stages <= planning->gpus && stages <= layers &&
+		     !plan_is_spent(planning);
 		     stages *= 2)
-			if (try_copy(&serving, tensor, stages, 1))
+			if (try_copy(&serving, tensor, stages, 1) || asked_stages)
 				break;
-		if (!planning->shape->has_cluster || planning->gpus % tensor)
+		if (!planning->shape->has_cluster || tensor < planning->gpus ||
+		    !plan_may_win(planning, 1, fidelity + 1))
 			continue;
-		for (int nodes = 2; nodes <= planning->max_nodes && nodes <= layers; nodes *= 2)
-			if (tensor == planning->gpus && try_copy(&serving, tensor, nodes, nodes))
+		for (int nodes = 2;
+		     nodes <= planning->max_nodes && nodes <= layers && !plan_is_spent(planning);
+		     nodes *= 2)
+			if (is_asked(asked_stages, nodes) &&
+			    try_copy(&serving, tensor, nodes, nodes))
 				break;
 	}
 }

@@ -41,28 +41,46 @@ int recommend_max_nodes(const struct recommend_request *request)
 	return request->workload.task == TASK_INFERENCE ? SERVING_NODES_DEFAULT : 1;
 }
 
-/* Filters nothing of the shape's lists but single offers; counts what whole lists lose. */
+/* The lowest of the reasons is the one that is told. */
+static void tally_failed(struct search *search, unsigned failed, const struct shape *shape,
+			 uint32_t offers)
+{
+	search_tally(search, (enum exclusion_reason)__builtin_ctz(failed), shape, offers);
+}
+
+/* How many offers of the shape pass every filter; counts the others. */
 static uint32_t passing_offers(struct search *search, const struct shape *shape)
 {
-	enum exclusion_reason why = search_filter_shape(search, shape);
+	unsigned failed = search_filter_shape(search, shape);
 	uint32_t left = 0;
 
-	if (why != EXCLUSION_NONE) {
-		search_tally(search, why, shape, shape->offers);
+	if (failed) {
+		tally_failed(search, failed, shape, shape->offers);
 		return 0;
 	}
 	for (uint32_t i = 0; i < shape->lists; i++) {
 		const struct offer_list *list = &search->catalogue->lists[shape->first_list + i];
 
-		why = search_filter_list(search, list);
-		if (why != EXCLUSION_NONE) {
-			search_tally(search, why, shape, list->count);
+		failed = search_filter_list(search, list);
+		if (failed) {
+			tally_failed(search, failed, shape, list->count);
 			continue;
 		}
 		search->left[shape->first_list + i] = search_count_list(search, list);
 		left += search->left[shape->first_list + i];
 	}
 	return left;
+}
+
+/* One more job is kept; the least machine time of all, of a million tokens where it is a unit. */
+static void note_hours(struct planned *planned, const struct cost_job *job)
+{
+	double seconds = job->basis == COST_UNIT ? 1e6 / job->tokens_per_second : job->run_seconds;
+	double hours = seconds * job->nodes / SECONDS_PER_HOUR;
+
+	if (!planned->count || hours < planned->least_hours)
+		planned->least_hours = hours;
+	planned->count++;
 }
 
 /* The plans of a shape and what their jobs cost in time; NULL without plans or memory. */
@@ -82,8 +100,9 @@ static struct planned *keep_plans(struct search *search, const struct shape *sha
 	*planned = (struct planned){.shape = shape, .plans = plans, .jobs = jobs};
 	for (int i = 0; i < set->count; i++) {
 		plans[planned->count] = set->plans[i];
-		if (cost_job_prepare(&search->work, &set->plans[i], &jobs[planned->count]))
-			planned->count++;
+		cost_throttle(&search->work, &plans[planned->count]);
+		if (cost_job_prepare(&search->work, &plans[planned->count], &jobs[planned->count]))
+			note_hours(planned, &jobs[planned->count]);
 	}
 	return planned;
 }
@@ -117,7 +136,7 @@ static void tally_dear_tail(struct search *search, const struct candidate *head,
 	/* Of the dear ones, those that single-offer filters removed are counted there. */
 	for (uint32_t i = low; i < end; i++)
 		dear += !search->has_tag_filters ||
-			search_filter_tag(search, &search->catalogue->tags[i]) == EXCLUSION_NONE;
+			search_filter_tag(search, &search->catalogue->tags[i]);
 	search_tally(search, last, head->planned->shape, dear);
 }
 
@@ -146,71 +165,107 @@ static void search_shapes(struct search *search)
 {
 	const struct catalogue *catalogue = search->catalogue;
 	int max_nodes = recommend_max_nodes(search->request);
-	struct plan_basis basis;
-	struct plan_set set;
+	struct plan_search *plans = arena_alloc(&search->scratch, sizeof(*plans));
 
-	plan_prepare(&search->request->workload, &basis);
+	if (!plans) {
+		search->is_out_of_memory = true;
+		return;
+	}
+	plan_search_begin(plans, search->request->keeper, &search->request->workload, catalogue,
+			  max_nodes);
 	for (uint32_t i = 0; i < catalogue->shapes_count && !search->is_out_of_memory; i++) {
 		const struct shape *shape = &catalogue->shapes[i];
 		uint32_t offers = passing_offers(search, shape);
 		const struct planned *planned;
+		const struct plan_set *set;
 
-		if (!offers)
+		if (!offers && (search->is_trial || !search_has_near(search, shape)))
 			continue;
-		search->shapes_considered++;
+		search->shapes_considered += offers > 0;
 		search->offers_considered += offers;
-		plan_shape(&basis, shape, max_nodes, &set);
-		if (!set.count) {
-			search_miss_plan(search, shape, offers, &set);
+		set = plan_search_shape(plans, i);
+		search->searches_cut += set->is_cut;
+		if (!set->count) {
+			search_miss_plan(search, shape, offers, set);
 			continue;
 		}
-		planned = keep_plans(search, shape, &set);
-		if (planned)
-			price_lists(search, planned);
+		planned = keep_plans(search, shape, set);
+		if (!planned)
+			continue;
+		price_lists(search, planned);
+		if (!search->is_trial)
+			search_near(search, planned);
 	}
+	plan_search_end(plans);
 }
 
 static bool search_prepare(struct search *search)
 {
 	struct arena *arena = &search->scratch;
 
-	search->terms = arena_array(arena, terms_count + 1, sizeof(*search->terms));
-	search->has_terms = arena_array(arena, terms_count + 1, sizeof(*search->has_terms));
 	search->left = arena_array(arena, search->catalogue->lists_count, sizeof(*search->left));
+	search->missed =
+		arena_array(arena, search->catalogue->lists_count, sizeof(*search->missed));
 	search->heads = arena_array(arena, search->catalogue->lists_count, sizeof(*search->heads));
-	cost_work_prepare(&search->request->workload, &search->work);
-	return search->terms && search->has_terms && search->left && search->heads &&
-	       search_prepare_filters(search);
+	cost_work_prepare(&search->request->workload, search->request->assumptions, &search->work);
+	return search->left && search->missed && search->heads && search_prepare_filters(search);
+}
+
+static void estimate_memory(const struct workload *workload, struct memory_estimate *out)
+{
+	struct memory_basis basis;
+	struct layout layout;
+
+	memory_prepare(workload, &basis);
+	sizing_single_layout(workload, &layout);
+	memory_estimate(&basis, &layout, NULL, out);
+}
+
+static bool answer(const struct recommend_request *request, const struct catalogue *catalogue,
+		   int64_t now_us, bool is_trial, struct arena *arena, struct recommend_answer *out,
+		   struct error *error)
+{
+	struct search search = {.request = request,
+				.catalogue = catalogue,
+				.now_us = now_us,
+				.is_trial = is_trial,
+				.arena = arena};
+	bool is_good;
+
+	*out = (struct recommend_answer){0};
+	if (!is_trial)
+		estimate_memory(&request->workload, &out->memory);
+	arena_init(&search.scratch, arena->limit);
+	is_good = search_prepare(&search);
+	if (is_good) {
+		search_shapes(&search);
+		is_good = !search.is_out_of_memory && search_rank(&search, out) &&
+			  (is_trial || search_exclusions(&search, out));
+	}
+	arena_release(&search.scratch);
+	if (!is_good)
+		return error_set(error, ERROR_UNAVAILABLE,
+				 "the answer needs more memory than a request may take");
+	out->assumptions = search.work.assumptions;
+	out->shapes_considered = search.shapes_considered;
+	out->offers_considered = search.offers_considered;
+	out->searches_cut = search.searches_cut;
+	out->max_nodes = recommend_max_nodes(request);
+	return true;
 }
 
 bool recommend_once(const struct recommend_request *request, const struct catalogue *catalogue,
 		    int64_t now_us, struct arena *arena, struct recommend_answer *out,
 		    struct error *error)
 {
-	struct search search = {
-		.request = request, .catalogue = catalogue, .now_us = now_us, .arena = arena};
-	struct memory_basis basis;
-	struct layout layout;
-	bool is_good;
+	return answer(request, catalogue, now_us, false, arena, out, error);
+}
 
-	*out = (struct recommend_answer){0};
-	memory_prepare(&request->workload, &basis);
-	sizing_single_layout(&request->workload, &layout);
-	memory_estimate(&basis, &layout, NULL, &out->memory);
-	arena_init(&search.scratch, arena->limit);
-	is_good = search_prepare(&search);
-	if (is_good) {
-		search_shapes(&search);
-		is_good = !search.is_out_of_memory && search_rank(&search, out) &&
-			  search_exclusions(&search, out);
-	}
-	arena_release(&search.scratch);
-	if (!is_good)
-		return error_set(error, ERROR_UNAVAILABLE,
-				 "the answer needs more memory than a request may take");
-	out->shapes_considered = search.shapes_considered;
-	out->offers_considered = search.offers_considered;
-	return true;
+bool recommend_trial(const struct recommend_request *request, const struct catalogue *catalogue,
+		     int64_t now_us, struct arena *arena, struct recommend_answer *out,
+		     struct error *error)
+{
+	return answer(request, catalogue, now_us, true, arena, out, error);
 }
 
 bool recommend(const struct recommend_request *request, const struct catalogue *catalogue,

@@ -7,7 +7,7 @@
 
 #include "core/catalogue.h"
 #include "core/cost.h"
-#include "core/plan.h"
+#include "core/plan_table.h"
 #include "core/workload.h"
 
 enum objective {
@@ -61,6 +61,8 @@ struct recommend_request {
 	struct workload workload; /* completed */
 	struct constraints constraints;
 	struct filters filters;
+	const struct cost_assumptions *assumptions; /* NULL = nobody set any */
+	const struct plan_keeper *keeper;	    /* of plans between requests; NULL = none */
 	enum objective objective;
 	enum grouping group;
 	int limit;
@@ -72,7 +74,7 @@ struct note {
 	const char *text;
 };
 
-#define NOTES_MAX 12
+#define NOTES_MAX 16
 
 struct recommendation {
 	const struct offer *offer;
@@ -105,7 +107,8 @@ struct remedy {
 };
 
 struct recommend_answer {
-	struct memory_estimate memory; /* on one GPU of any size: see struct sizing */
+	struct memory_estimate memory;	     /* on one GPU of any size: see struct sizing */
+	struct cost_assumptions assumptions; /* that every total rests on */
 	const struct recommendation *recommendations;
 	int recommendations_count;
 	const struct exclusion *exclusions;
@@ -113,6 +116,8 @@ struct recommend_answer {
 	const struct remedy *remedies;
 	int remedies_count;
 	uint32_t shapes_considered, offers_considered;
+	uint32_t searches_cut; /* shapes whose layouts were not all tried */
+	int max_nodes;	       /* as asked, or the default of the task */
 };
 
 extern const struct names objective_names, grouping_names, feature_names;

@@ -4,6 +4,7 @@
  */
 #include "core/recommend_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const reason_codes[EXCLUSION_REASONS] = {
@@ -17,6 +18,7 @@ static const char *const reason_texts[EXCLUSION_REASONS] = {
 	[EXCLUSION_UNSUPPORTED] = "have cards on which this method or format does not run",
 	[EXCLUSION_MEMORY] =
 		"have too little GPU memory, or RAM to offload to, in every layout that was tried",
+	[EXCLUSION_NO_LAYOUT] = "cannot be divided by the degrees of parallelism that were asked",
 	[EXCLUSION_NO_CLUSTER] = "are too small alone and nothing is known to join several of them",
 	[EXCLUSION_NO_FIGURES] =
 		"have cards whose published figures do not suffice to predict speed",
@@ -63,7 +65,7 @@ bool search_is_nearer(const struct search *search, enum exclusion_reason reason,
 {
 	const struct tally *tally = &search->tallies[reason];
 
-	return !tally->nearest || distance < tally->distance;
+	return !search->is_trial && (!tally->nearest || distance < tally->distance);
 }
 
 void search_set_nearest(struct search *search, enum exclusion_reason reason,
@@ -98,6 +100,8 @@ static enum exclusion_reason reason_of(enum plan_failure failure)
 		return EXCLUSION_TOO_SLOW;
 	case PLAN_NO_CLUSTER:
 		return EXCLUSION_NO_CLUSTER;
+	case PLAN_NO_LAYOUT:
+		return EXCLUSION_NO_LAYOUT;
 	case PLAN_OK:
 	case PLAN_NO_MEMORY:
 	case PLAN_FAILURES:
@@ -133,7 +137,7 @@ static const char *lack_text(struct search *search, const char *name, const char
 				    "%s: %s needs %.2f GiB a GPU, where %.2f GiB may be used: %.0f "
 				    "MiB too little%s",
 				    name, layout, memory->device_bytes / GIB,
-				    set->nearest_limit_bytes / GIB, lack / MIB, end);
+				    set->nearest_limit_bytes / GIB, ceil(lack / MIB), end);
 	if (lack > 0)
 		return arena_printf(search->arena,
 				    "%s: %s needs %.1f GiB a GPU, where %.1f GiB may be used: %.1f "
@@ -209,6 +213,9 @@ void search_miss_plan(struct search *search, const struct shape *shape, uint32_t
 	const struct support_verdict *verdict = &set->nearest.support;
 	bool is_memory = reason == EXCLUSION_MEMORY || reason == EXCLUSION_NO_CLUSTER;
 
+	/* Planned for its near misses alone. */
+	if (!offers)
+		return;
 	search_tally(search, reason, shape, offers);
 	if (reason == EXCLUSION_TOO_SLOW)
 		miss_speed(search, shape, set);
@@ -248,6 +255,34 @@ static void tally_unlisted(struct search *search)
 	search->tallies[EXCLUSION_UNKNOWN_PRICE].offers = unpriced;
 }
 
+static const char *reason_text(const struct search *search, int reason)
+{
+	if (reason == EXCLUSION_SPOT_NOT_TOLERATED &&
+	    workload_is_endpoint(&search->request->workload))
+		return "are spot, whose machines may all be taken from an endpoint at once: only "
+		       "batch work may use it";
+	return reason_texts[reason];
+}
+
+/* "1 offer of 1 shape is sold out": the verb comes first in every text. */
+static const char *tally_text(struct arena *arena, const struct tally *tally, const char *text)
+{
+	const char *offers = tally->offers == 1 ? "" : "s", *shapes = tally->shapes == 1 ? "" : "s";
+	const char *verb = "";
+
+	if (tally->offers == 1 && strncmp(text, "are ", 4) == 0) {
+		verb = "is ";
+		text += 4;
+	} else if (tally->offers == 1 && strncmp(text, "have ", 5) == 0) {
+		verb = "has ";
+		text += 5;
+	}
+	if (tally->shapes)
+		return arena_printf(arena, "%u offer%s of %u shape%s %s%s.", tally->offers, offers,
+				    tally->shapes, shapes, verb, text);
+	return arena_printf(arena, "%u offer%s %s%s.", tally->offers, offers, verb, text);
+}
+
 bool search_exclusions(struct search *search, struct recommend_answer *out)
 {
 	struct exclusion *exclusions =
@@ -263,18 +298,13 @@ bool search_exclusions(struct search *search, struct recommend_answer *out)
 
 		if (!tally->offers)
 			continue;
-		*exclusion = (struct exclusion){.reason = reason_codes[reason],
-						.shapes = tally->shapes,
-						.offers = tally->offers,
-						.nearest = tally->nearest,
-						.nearest_text = tally->nearest_text};
-		if (tally->shapes)
-			exclusion->text =
-				arena_printf(search->arena, "%u offers of %u shapes %s.",
-					     tally->offers, tally->shapes, reason_texts[reason]);
-		else
-			exclusion->text = arena_printf(search->arena, "%u offers %s.",
-						       tally->offers, reason_texts[reason]);
+		*exclusion = (struct exclusion){
+			.reason = reason_codes[reason],
+			.shapes = tally->shapes,
+			.offers = tally->offers,
+			.nearest = tally->nearest,
+			.nearest_text = tally->nearest_text,
+			.text = tally_text(search->arena, tally, reason_text(search, reason))};
 		if (!exclusion->text)
 			return false;
 		count++;

@@ -38,21 +38,22 @@ bool search_prepare_filters(struct search *search)
 	return true;
 }
 
-enum exclusion_reason search_filter_shape(const struct search *search, const struct shape *shape)
+unsigned search_filter_shape(const struct search *search, const struct shape *shape)
 {
 	const struct filters *filters = &search->request->filters;
 	bool is_asked = filters->accelerators_count == 0;
+	unsigned failed = 0;
 
 	for (size_t i = 0; i < filters->accelerators_count && !is_asked; i++)
 		is_asked = filters->accelerators[i] == shape->accelerator;
 	if (!is_asked)
-		return EXCLUSION_FILTERED_ACCELERATOR;
+		failed |= 1u << EXCLUSION_FILTERED_ACCELERATOR;
 	/* A slice is no whole GPU. */
-	if (filters->least_gpus > 0 && shape->count_milli < filters->least_gpus * COUNT_MILLI_ONE)
-		return EXCLUSION_FILTERED_GPUS;
-	if (filters->most_gpus > 0 && shape->count_milli > filters->most_gpus * COUNT_MILLI_ONE)
-		return EXCLUSION_FILTERED_GPUS;
-	return EXCLUSION_NONE;
+	if ((filters->least_gpus > 0 &&
+	     shape->count_milli < filters->least_gpus * COUNT_MILLI_ONE) ||
+	    (filters->most_gpus > 0 && shape->count_milli > filters->most_gpus * COUNT_MILLI_ONE))
+		failed |= 1u << EXCLUSION_FILTERED_GPUS;
+	return failed;
 }
 
 /* What nobody says is not promised: an unknown feature does not pass. */
@@ -83,30 +84,35 @@ static bool has_feature(const struct terms *terms, enum feature feature)
 	return false;
 }
 
+/* Copies of one type in one place are often reclaimed together: an endpoint is then away, however
+ * well it survives the loss of one machine. */
 static bool tolerates_spot(const struct workload *workload)
 {
+	if (workload_is_endpoint(workload))
+		return false;
 	return workload->fault_tolerant ||
 	       (workload->task == TASK_INFERENCE && workload->mode == SERVING_BATCH);
 }
 
-enum exclusion_reason search_filter_list(const struct search *search, const struct offer_list *list)
+unsigned search_filter_list(const struct search *search, const struct offer_list *list)
 {
 	const struct filters *filters = &search->request->filters;
 	bool is_asked = filters->providers_count == 0;
+	unsigned failed = 0;
 
 	for (size_t i = 0; i < filters->providers_count && !is_asked; i++)
 		is_asked = strcmp(filters->providers[i], list->provider) == 0;
 	if (!is_asked)
-		return EXCLUSION_FILTERED_PROVIDER;
+		failed |= 1u << EXCLUSION_FILTERED_PROVIDER;
 	if (filters->price_kinds && !(filters->price_kinds >> list->price_kind & 1u))
-		return EXCLUSION_FILTERED_PRICE_KIND;
+		failed |= 1u << EXCLUSION_FILTERED_PRICE_KIND;
 	for (int feature = 0; feature < FEATURES; feature++)
 		if (filters->features >> feature & 1u &&
 		    !has_feature(list->terms, (enum feature)feature))
-			return EXCLUSION_FILTERED_FEATURE;
+			failed |= 1u << EXCLUSION_FILTERED_FEATURE;
 	if (list->price_kind == PRICE_SPOT && !tolerates_spot(&search->request->workload))
-		return EXCLUSION_SPOT_NOT_TOLERATED;
-	return EXCLUSION_NONE;
+		failed |= 1u << EXCLUSION_SPOT_NOT_TOLERATED;
+	return failed;
 }
 
 static bool is_in_countries(const struct filters *filters, uint16_t country)
@@ -117,26 +123,62 @@ static bool is_in_countries(const struct filters *filters, uint16_t country)
 	return false;
 }
 
-enum exclusion_reason search_filter_tag(const struct search *search, const struct offer_tag *tag)
+static const enum exclusion_reason tag_reasons[TAG_REASONS] = {
+	EXCLUSION_FILTERED_REGION, EXCLUSION_FILTERED_COUNTRY, EXCLUSION_FILTERED_AVAILABILITY,
+	EXCLUSION_STALE};
+
+static bool is_in_regions(const struct search *search, uint32_t region)
+{
+	for (size_t i = 0; i < search->regions_count; i++)
+		if (search->regions[i] == region)
+			return true;
+	return false;
+}
+
+static bool tag_fails(const struct search *search, const struct offer_tag *tag, int place)
 {
 	const struct filters *filters = &search->request->filters;
 
-	if (filters->regions_count) {
-		bool is_asked = false;
-
-		for (size_t i = 0; i < search->regions_count && !is_asked; i++)
-			is_asked = search->regions[i] == tag->region;
-		if (!is_asked)
-			return EXCLUSION_FILTERED_REGION;
+	switch (place) {
+	case 0:
+		return filters->regions_count && !is_in_regions(search, tag->region);
+	case 1:
+		return filters->countries_count && !is_in_countries(filters, tag->country);
+	case 2:
+		return filters->available_only && tag->availability != AVAILABILITY_YES;
+	default:
+		return filters->max_age_seconds > 0 &&
+		       search->now_us - tag->observed_at_us >
+			       filters->max_age_seconds * INT64_C(1000000);
 	}
-	if (filters->countries_count && !is_in_countries(filters, tag->country))
-		return EXCLUSION_FILTERED_COUNTRY;
-	if (filters->available_only && tag->availability != AVAILABILITY_YES)
-		return EXCLUSION_FILTERED_AVAILABILITY;
-	if (filters->max_age_seconds > 0 &&
-	    search->now_us - tag->observed_at_us > filters->max_age_seconds * INT64_C(1000000))
-		return EXCLUSION_STALE;
-	return EXCLUSION_NONE;
+}
+
+/* The place in tag_reasons of the first that it fails; TAG_REASONS when it passes. */
+static int first_failed(const struct search *search, const struct offer_tag *tag)
+{
+	int place = 0;
+
+	while (place < TAG_REASONS && !tag_fails(search, tag, place))
+		place++;
+	return place;
+}
+
+static bool fails_only(const struct search *search, const struct offer_tag *tag, int place)
+{
+	while (++place < TAG_REASONS)
+		if (tag_fails(search, tag, place))
+			return false;
+	return true;
+}
+
+bool search_filter_tag(const struct search *search, const struct offer_tag *tag)
+{
+	return first_failed(search, tag) == TAG_REASONS;
+}
+
+enum exclusion_reason search_missed_reason(int place)
+{
+	return place < TAG_REASONS ? tag_reasons[place] : EXCLUSION_SOLD_OUT;
 }
 
 uint32_t search_next(const struct search *search, const struct offer_list *list, uint32_t from)
@@ -145,31 +187,37 @@ uint32_t search_next(const struct search *search, const struct offer_list *list,
 	uint32_t end = list->first + list->launchable;
 
 	if (search->has_tag_filters)
-		while (from < end &&
-		       search_filter_tag(search, &search->catalogue->tags[from]) != EXCLUSION_NONE)
+		while (from < end && !search_filter_tag(search, &search->catalogue->tags[from]))
 			from++;
 	return from < end ? from : end;
 }
 
 uint32_t search_count_list(struct search *search, const struct offer_list *list)
 {
-	const struct shape *shape = &search->catalogue->shapes[list->shape];
+	const struct catalogue *catalogue = search->catalogue;
+	const struct shape *shape = &catalogue->shapes[list->shape];
 	uint32_t end = list->first + list->launchable, left = list->launchable;
-	uint32_t counts[EXCLUSION_REASONS] = {0};
+	uint32_t counts[TAG_REASONS] = {0};
+	struct missed *missed = &search->missed[list - catalogue->lists];
 
 	search_tally(search, EXCLUSION_SOLD_OUT, shape, list->count - list->launchable);
+	for (uint32_t i = end; i < list->first + list->count && !missed->next[TAG_REASONS]; i++)
+		if (!search->has_tag_filters || search_filter_tag(search, &catalogue->tags[i]))
+			missed->next[TAG_REASONS] = i + 1;
 	if (!search->has_tag_filters)
 		return left;
 	for (uint32_t i = list->first; i < end; i++) {
-		enum exclusion_reason reason =
-			search_filter_tag(search, &search->catalogue->tags[i]);
+		const struct offer_tag *tag = &catalogue->tags[i];
+		int place = first_failed(search, tag);
 
-		if (reason == EXCLUSION_NONE)
+		if (place == TAG_REASONS)
 			continue;
-		counts[reason]++;
+		counts[place]++;
 		left--;
+		if (!missed->next[place] && fails_only(search, tag, place))
+			missed->next[place] = i + 1;
 	}
-	for (int reason = 0; reason < EXCLUSION_REASONS; reason++)
-		search_tally(search, (enum exclusion_reason)reason, shape, counts[reason]);
+	for (int place = 0; place < TAG_REASONS; place++)
+		search_tally(search, tag_reasons[place], shape, counts[place]);
 	return left;
 }

@@ -1,5 +1,5 @@
-/* Writing reasons and warnings; private to core/recommend_reasons.c and core/recommend_warnings.c.
- */
+/* Writing reasons and warnings; private to core/recommend_reasons.c, core/recommend_warnings.c,
+ * core/recommend_rental.c, core/recommend_remedies.c and core/comparison.c. */
 #ifndef CORE_RECOMMEND_NOTES_H
 #define CORE_RECOMMEND_NOTES_H
 
@@ -15,6 +15,22 @@ void duration_text(double seconds, char out[DURATION_TEXT]);
 
 /* Whether GPUs of the plan exchange data at all. */
 bool note_gpus_talk(const struct plan *plan);
+
+/* What the warnings about one answer are made from. */
+struct warner {
+	const struct search *search;
+	const struct candidate *candidate;
+	const struct workload *workload;
+	const struct plan *plan;
+	const struct shape *shape;
+	const struct offer *offer;
+	const struct offer_list *list;
+	struct arena *arena;
+	struct recommendation *out;
+};
+
+void warn(struct warner *warner, const char *code, const char *text);
+void warn_rental(struct warner *warner); /* recommend_rental.c */
 
 void recommend_warnings(const struct search *search, const struct candidate *candidate,
 			struct recommendation *out);

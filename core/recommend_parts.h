@@ -16,6 +16,7 @@
 	X(UNSUPPORTED, "unsupported")                                                              \
 	X(MEMORY, "memory")                                                                        \
 	X(NO_CLUSTER, "no_cluster")                                                                \
+	X(NO_LAYOUT, "no_layout")                                                                  \
 	X(NO_FIGURES, "no_figures")                                                                \
 	X(TOO_SLOW, "too_slow")                                                                    \
 	X(DEADLINE, "deadline")                                                                    \
@@ -58,6 +59,7 @@ struct planned {
 	const struct shape *shape;
 	const struct plan *plans;
 	struct cost_job *jobs; /* one a plan */
+	double least_hours;    /* of a machine, that any of the plans takes for the work */
 	int count;
 };
 
@@ -71,35 +73,57 @@ struct candidate {
 	double key, seconds; /* of the objective; of the time that Pareto and `time` compare */
 };
 
+/* Filters that look at single offers; after them, whether it is sold out. */
+#define TAG_REASONS 4
+
+/* Of one list, by each of those filters: 1 + the position of the first offer that fails it alone,
+ * which is the cheapest; 0 = none. */
+struct missed {
+	uint32_t next[TAG_REASONS + 1];
+};
+
+#define SEARCH_TERMS 128
+
+/* A provider's terms as its costs take them. */
+struct resolved_terms {
+	const struct terms *terms; /* NULL: of a provider that no table knows */
+	struct cost_terms cost;
+	struct resolved_terms *next;
+};
+
 struct search {
 	const struct recommend_request *request;
 	const struct catalogue *catalogue;
 	int64_t now_us;
+	bool is_trial;	      /* of a remedy: only what is recommended matters, not what misses */
 	struct arena *arena;  /* the request's: whatever the answer points to */
 	struct arena scratch; /* what the search alone needs: dropped at its end */
 	struct cost_work work;
-	struct cost_terms *terms; /* one a row of terms_table, then one for unknown providers */
-	bool *has_terms;
+	struct resolved_terms *terms[SEARCH_TERMS]; /* of providers met so far, by a hash */
 	uint32_t *regions; /* numbers of the asked ones in catalogue->regions */
 	size_t regions_count;
-	bool has_tag_filters; /* some filter looks at single offers */
-	uint32_t *left;	      /* of each list: offers that pass every filter */
+	bool has_tag_filters;  /* some filter looks at single offers */
+	uint32_t *left;	       /* of each list: offers that pass every filter */
+	struct missed *missed; /* of each list */
 	struct tally tallies[EXCLUSION_REASONS];
 	struct candidate *heads; /* best offer of each list, in shape order */
 	uint32_t heads_count;
-	uint32_t shapes_considered, offers_considered;
+	uint32_t shapes_considered, offers_considered, searches_cut;
 	bool is_out_of_memory;
 };
 
 /* recommend_filter.c */
 bool search_prepare_filters(struct search *search);
-enum exclusion_reason search_filter_shape(const struct search *search, const struct shape *shape);
-enum exclusion_reason search_filter_list(const struct search *search,
-					 const struct offer_list *list);
-enum exclusion_reason search_filter_tag(const struct search *search, const struct offer_tag *tag);
+/* What a shape or a list fails: bits of enum exclusion_reason, of which the lowest is told. */
+unsigned search_filter_shape(const struct search *search, const struct shape *shape);
+unsigned search_filter_list(const struct search *search, const struct offer_list *list);
+bool search_filter_tag(const struct search *search, const struct offer_tag *tag); /* passes? */
+/* The reason behind a place in struct missed. */
+enum exclusion_reason search_missed_reason(int place);
 /* First passing position of the list from `from` on; its end when none is left. */
 uint32_t search_next(const struct search *search, const struct offer_list *list, uint32_t from);
-/* Counts what single-offer filters remove from a list; how many are left. */
+/* Counts what single-offer filters remove from a list and notes which came nearest; how many are
+ * left. */
 uint32_t search_count_list(struct search *search, const struct offer_list *list);
 
 /* recommend_price.c */
@@ -108,8 +132,16 @@ const struct offer *candidate_offer(const struct search *search, const struct ca
 bool search_price(struct search *search, const struct planned *planned,
 		  const struct offer_list *list, uint32_t position, struct candidate *out,
 		  enum exclusion_reason *why);
+/* The same without telling what misses a constraint. */
+bool search_price_quietly(struct search *search, const struct planned *planned,
+			  const struct offer_list *list, uint32_t position, struct candidate *out);
 int candidate_compare(const struct search *search, const struct candidate *a,
 		      const struct candidate *b);
+
+/* recommend_near.c: of the offers that one filter alone keeps out, the cheapest of each filter.
+ * search_has_near(): may there be any, so that the shape is worth planning? */
+bool search_has_near(const struct search *search, const struct shape *shape);
+void search_near(struct search *search, const struct planned *planned);
 
 /* recommend_rank.c: ranks into `out`, at most request->limit; false when memory is out. */
 bool search_rank(struct search *search, struct recommend_answer *out);
@@ -137,6 +169,19 @@ struct ranking_context {
 void recommend_notes(const struct ranking_context *context, const struct candidate *candidate,
 		     int rank, struct recommendation *out);
 
+/* recommend_changes.c: other ways to do the same, least intrusive first; what the caller ruled out
+ * comes last. */
+struct change {
+	const char *code;
+	/* Changes the request; false where it does not apply or changes nothing. */
+	bool (*apply)(struct recommend_request *request);
+	const char *what; /* "With QLoRA" */
+};
+extern const struct change recommend_changes[];
+extern const size_t recommend_changes_count;
+/* Training of every weight keeps to one node unless told otherwise: it may be spread. */
+bool recommend_may_spread(const struct recommend_request *request);
+
 /* recommend_remedies.c */
 bool recommend_remedies(const struct recommend_request *request, const struct catalogue *catalogue,
 			int64_t now_us, struct arena *arena, struct recommend_answer *out,
@@ -146,6 +191,10 @@ bool recommend_remedies(const struct recommend_request *request, const struct ca
 bool recommend_once(const struct recommend_request *request, const struct catalogue *catalogue,
 		    int64_t now_us, struct arena *arena, struct recommend_answer *out,
 		    struct error *error);
+/* For a remedy: recommendations alone. */
+bool recommend_trial(const struct recommend_request *request, const struct catalogue *catalogue,
+		     int64_t now_us, struct arena *arena, struct recommend_answer *out,
+		     struct error *error);
 
 /* Nodes that a plan may take when the caller does not say. */
 int recommend_max_nodes(const struct recommend_request *request);

@@ -15,7 +15,7 @@ static double seconds_of(const struct search *search, const struct candidate *ca
 	if (candidate->cost.basis == COST_MONTH)
 		return candidate->plan->speed.ttft_seconds +
 		       candidate->plan->speed.tpot_seconds * (double)workload->output_tokens;
-	return candidate->cost.wall_seconds;
+	return candidate->cost.elapsed_seconds;
 }
 
 static double key_of(const struct search *search, const struct candidate *candidate)
@@ -97,120 +97,173 @@ int candidate_compare(const struct search *search, const struct candidate *a,
 	return order;
 }
 
-static enum exclusion_reason check_constraints(const struct search *search,
-					       const struct candidate *candidate)
-{
-	const struct constraints *constraints = &search->request->constraints;
-	const struct cost *cost = &candidate->cost;
+/* How many times over a limit it is, the one that it misses by most; 1 when it keeps all. */
+struct miss {
+	enum exclusion_reason why;
+	double ratio;
+};
 
-	if (constraints->max_usd_per_hour_micros != PRICE_UNKNOWN &&
-	    cost->usd_per_hour_micros > constraints->max_usd_per_hour_micros)
-		return EXCLUSION_OVER_HOURLY_BUDGET;
-	if (constraints->max_total_micros != PRICE_UNKNOWN && cost->basis != COST_UNIT &&
-	    cost->total_micros > constraints->max_total_micros)
-		return EXCLUSION_OVER_BUDGET;
-	if (constraints->deadline_seconds > 0 && cost->basis == COST_RUN &&
-	    cost->wall_seconds > constraints->deadline_seconds)
-		return EXCLUSION_DEADLINE;
-	return EXCLUSION_NONE;
+static void miss_by(struct miss *miss, enum exclusion_reason why, double value, double limit)
+{
+	if (value > limit * miss->ratio)
+		*miss = (struct miss){why, value / limit};
 }
 
 /* A commitment suits work that lasts for most of its term, and services that run on. */
-static bool suits_term(const struct cost *cost, const struct offer_list *list)
-{
-	double term = list->term_months * HOURS_PER_MONTH * SECONDS_PER_HOUR;
+#define TERM_SHARE 0.8
 
-	return list->price_kind != PRICE_RESERVED || cost->basis == COST_MONTH ||
-	       cost->basis == COST_UNIT || cost->wall_seconds >= 0.8 * term;
-}
-
-static void note_miss(struct search *search, enum exclusion_reason why,
-		      const struct candidate *candidate)
+static struct miss miss_of(const struct search *search, const struct candidate *candidate,
+			   const struct offer_list *list)
 {
 	const struct constraints *constraints = &search->request->constraints;
-	const struct shape *shape = candidate->planned->shape;
 	const struct cost *cost = &candidate->cost;
-	struct arena *arena = search->arena;
-	const char *name, *text;
-	double distance;
+	double term = list->term_months * HOURS_PER_MONTH * SECONDS_PER_HOUR;
+	struct miss miss = {EXCLUSION_NONE, 1};
 
-	if (why == EXCLUSION_DEADLINE)
-		distance = cost->wall_seconds;
-	else if (why == EXCLUSION_OVER_HOURLY_BUDGET)
-		distance = (double)cost->usd_per_hour_micros;
-	else
-		distance = (double)cost->total_micros;
-	if (!search_is_nearer(search, why, distance))
-		return;
-	name = shape_text(arena, shape);
-	if (!name)
-		text = NULL;
-	else if (why == EXCLUSION_DEADLINE)
-		text = arena_printf(arena, "%s at %s would take %.1f h, the deadline is %.1f h",
-				    name, candidate_offer(search, candidate)->provider,
-				    cost->wall_seconds / SECONDS_PER_HOUR,
-				    constraints->deadline_seconds / SECONDS_PER_HOUR);
-	else if (why == EXCLUSION_OVER_HOURLY_BUDGET)
-		text = arena_printf(arena, "%s at %s costs $%.2f an hour, the limit is $%.2f", name,
-				    candidate_offer(search, candidate)->provider,
-				    usd_from_micros(cost->usd_per_hour_micros),
-				    usd_from_micros(constraints->max_usd_per_hour_micros));
-	else if (why == EXCLUSION_OVER_BUDGET)
-		text = arena_printf(arena, "%s at %s would cost $%.2f, the budget is $%.2f", name,
-				    candidate_offer(search, candidate)->provider,
-				    usd_from_micros(cost->total_micros),
-				    usd_from_micros(constraints->max_total_micros));
-	else
-		text = arena_printf(arena, "%s at %s, for $%.2f in all", name,
-				    candidate_offer(search, candidate)->provider,
-				    usd_from_micros(cost->total_micros));
-	search_set_nearest(search, why, shape, distance, text);
+	if (constraints->max_usd_per_hour_micros != PRICE_UNKNOWN)
+		miss_by(&miss, EXCLUSION_OVER_HOURLY_BUDGET, (double)cost->usd_per_hour_micros,
+			(double)constraints->max_usd_per_hour_micros);
+	if (constraints->max_total_micros != PRICE_UNKNOWN && cost->basis != COST_UNIT)
+		miss_by(&miss, EXCLUSION_OVER_BUDGET, (double)cost->total_micros,
+			(double)constraints->max_total_micros);
+	if (constraints->deadline_seconds > 0 && cost->basis == COST_RUN)
+		miss_by(&miss, EXCLUSION_DEADLINE, cost->elapsed_seconds,
+			constraints->deadline_seconds);
+	if (list->price_kind == PRICE_RESERVED && cost->basis == COST_RUN)
+		miss_by(&miss, EXCLUSION_TERM_TOO_LONG, TERM_SHARE * term, cost->elapsed_seconds);
+	return miss;
 }
 
-/* The best plan for that offer; false with the reason when none passes the constraints. */
-bool search_price(struct search *search, const struct planned *planned,
-		  const struct offer_list *list, uint32_t position, struct candidate *out,
-		  enum exclusion_reason *why)
+static const char *miss_text(struct search *search, enum exclusion_reason why,
+			     const struct candidate *candidate)
 {
-	size_t row = list->terms ? (size_t)(list->terms - terms_table) : terms_count;
+	const struct constraints *constraints = &search->request->constraints;
+	const struct cost *cost = &candidate->cost;
+	const char *provider = candidate_offer(search, candidate)->provider;
+	const char *name = shape_text(search->arena, candidate->planned->shape);
+
+	if (name && cost->nodes > 1)
+		name = arena_printf(search->arena, "%d machines of %s", cost->nodes, name);
+	if (!name)
+		return NULL;
+	if (why == EXCLUSION_DEADLINE)
+		return arena_printf(search->arena,
+				    "%s at %s would take %.1f h, the deadline is %.1f h", name,
+				    provider, cost->elapsed_seconds / SECONDS_PER_HOUR,
+				    constraints->deadline_seconds / SECONDS_PER_HOUR);
+	if (why == EXCLUSION_OVER_HOURLY_BUDGET)
+		return arena_printf(search->arena,
+				    "%s at %s costs $%.2f an hour, the limit is $%.2f", name,
+				    provider, usd_from_micros(cost->usd_per_hour_micros),
+				    usd_from_micros(constraints->max_usd_per_hour_micros));
+	if (why == EXCLUSION_OVER_BUDGET)
+		return arena_printf(search->arena, "%s at %s would cost $%.2f, the budget is $%.2f",
+				    name, provider, usd_from_micros(cost->total_micros),
+				    usd_from_micros(constraints->max_total_micros));
+	return arena_printf(
+		search->arena, "%s at %s would work for %.1f days and be paid for %.1f days, $%.2f",
+		name, provider, cost->elapsed_seconds / SECONDS_PER_HOUR / 24,
+		cost->billed_seconds / SECONDS_PER_HOUR / 24, usd_from_micros(cost->total_micros));
+}
+
+/* A provider's terms, resolved once a search. Keyed by where they lie, which is nobody's table. */
+static const struct cost_terms *terms_of(struct search *search, const struct terms *terms)
+{
+	struct resolved_terms **bucket =
+		&search->terms[(uintptr_t)terms / sizeof(*terms) % SEARCH_TERMS];
+	struct resolved_terms *resolved = *bucket;
+
+	while (resolved && resolved->terms != terms)
+		resolved = resolved->next;
+	if (!resolved) {
+		resolved = arena_alloc(&search->scratch, sizeof(*resolved));
+		if (!resolved) {
+			search->is_out_of_memory = true;
+			return NULL;
+		}
+		*resolved = (struct resolved_terms){.terms = terms, .next = *bucket};
+		cost_terms_resolve(terms, &search->work.defaults, &resolved->cost);
+		*bucket = resolved;
+	}
+	return &resolved->cost;
+}
+
+/* Its machines alone cost more than the best so far does in all. */
+static bool is_dearer(const struct search *search, const struct planned *planned, int i,
+		      int64_t price_micros, const struct candidate *best)
+{
+	const struct cost_job *job = &planned->jobs[i];
+
+	return search->request->objective == OBJECTIVE_TOTAL_COST &&
+	       planned->plans[i].fit <= best->plan->fit &&
+	       (double)price_micros * job->nodes * job->run_seconds / SECONDS_PER_HOUR >
+		       (double)best->cost.total_micros + 1;
+}
+
+/* The best plan for that offer; false when none keeps the constraints: then the one that misses
+ * them by least, if any can be costed, in `missed`. */
+static bool price_best(struct search *search, const struct planned *planned,
+		       const struct offer_list *list, uint32_t position, struct candidate *out,
+		       struct candidate *missed, struct miss *nearest)
+{
 	struct candidate next = {.planned = planned,
-				 .terms = &search->terms[row],
+				 .terms = terms_of(search, list->terms),
 				 .list = (uint32_t)(list - search->catalogue->lists),
 				 .position = position};
 	const struct cost_price price = {list->price_kind,
 					 search->catalogue->tags[position].price_micros,
-					 list->interruptions_per_hour};
-	struct candidate missed = {0};
+					 list->interruptions_per_hour,
+					 list->term_months * HOURS_PER_MONTH * SECONDS_PER_HOUR};
 	bool has_one = false;
 
-	if (!search->has_terms[row]) {
-		cost_terms_resolve(list->terms, &search->terms[row]);
-		search->has_terms[row] = true;
-	}
-	*why = EXCLUSION_UNCOUNTABLE;
+	*nearest = (struct miss){EXCLUSION_UNCOUNTABLE, 0};
+	if (!next.terms)
+		return false;
 	for (int i = 0; i < planned->count; i++) {
-		enum exclusion_reason fault;
+		struct miss miss;
 
+		if (has_one && is_dearer(search, planned, i, price.micros, out))
+			continue;
 		next.plan = &planned->plans[i];
 		if (!cost_of(&planned->jobs[i], next.terms, &price, &next.cost))
 			continue;
 		next.seconds = seconds_of(search, &next);
 		next.key = key_of(search, &next);
-		fault = check_constraints(search, &next);
-		if (fault == EXCLUSION_NONE && !suits_term(&next.cost, list))
-			fault = EXCLUSION_TERM_TOO_LONG;
-		if (fault != EXCLUSION_NONE) {
-			if (!missed.plan || next.key < missed.key) {
-				missed = next;
-				*why = fault;
-			}
-			continue;
+		miss = miss_of(search, &next, list);
+		if (miss.why == EXCLUSION_NONE) {
+			if (!has_one || candidate_compare(search, &next, out) < 0)
+				*out = next;
+			has_one = true;
+		} else if (nearest->why == EXCLUSION_UNCOUNTABLE || miss.ratio < nearest->ratio) {
+			*missed = next;
+			*nearest = miss;
 		}
-		if (!has_one || candidate_compare(search, &next, out) < 0)
-			*out = next;
-		has_one = true;
 	}
-	if (!has_one && missed.plan)
-		note_miss(search, *why, &missed);
 	return has_one;
+}
+
+bool search_price(struct search *search, const struct planned *planned,
+		  const struct offer_list *list, uint32_t position, struct candidate *out,
+		  enum exclusion_reason *why)
+{
+	struct candidate missed;
+	struct miss nearest;
+
+	if (price_best(search, planned, list, position, out, &missed, &nearest))
+		return true;
+	*why = nearest.why;
+	if (nearest.why != EXCLUSION_UNCOUNTABLE &&
+	    search_is_nearer(search, nearest.why, nearest.ratio))
+		search_set_nearest(search, nearest.why, planned->shape, nearest.ratio,
+				   miss_text(search, nearest.why, &missed));
+	return false;
+}
+
+bool search_price_quietly(struct search *search, const struct planned *planned,
+			  const struct offer_list *list, uint32_t position, struct candidate *out)
+{
+	struct candidate missed;
+	struct miss nearest;
+
+	return price_best(search, planned, list, position, out, &missed, &nearest);
 }

@@ -6,6 +6,7 @@
 
 #include "core/recommend_notes.h"
 
+#include <math.h>
 #include <stdio.h>
 
 void note_add(struct note *notes, int *count, const char *code, const char *text)
@@ -148,27 +149,56 @@ static void reason_rank(const struct ranking_context *context, const struct cand
 	}
 }
 
+/* Of the time of a replica at its load, what reading prompts takes. */
+static double prompt_share(const struct workload *workload, const struct speed_estimate *speed)
+{
+	double output = (double)workload->output_tokens;
+	double writing = output * speed->decode.seconds;
+	double reading = speed->tpot_seconds > speed->decode.seconds
+				 ? output * speed->tpot_seconds - writing
+				 : speed->prefill.seconds;
+
+	return writing > 0 ? reading / (reading + writing) : 1;
+}
+
+static void phase_text(const struct speed_phase *phase, char bound[DURATION_TEXT],
+		       char took[DURATION_TEXT])
+{
+	snprintf(took, DURATION_TEXT, phase->seconds < 1 ? "%.1f ms" : "%.2f s",
+		 phase->seconds < 1 ? phase->seconds * 1e3 : phase->seconds);
+	words_text(names_text(&bottleneck_names, (int)phase->bottleneck), bound);
+}
+
 /* What bounds it, and how near the others are. */
 static void reason_bottleneck(const struct search *search, const struct candidate *candidate,
 			      struct arena *arena, struct recommendation *out)
 {
 	const struct speed_estimate *speed = &candidate->plan->speed;
-	bool is_serving = search->request->workload.task == TASK_INFERENCE;
-	const struct speed_phase *phase = is_serving ? &speed->decode : &speed->step;
+	const struct workload *workload = &search->request->workload;
+	bool is_serving = workload->task == TASK_INFERENCE;
+	bool is_reading = is_serving && prompt_share(workload, speed) > 0.5;
+	const struct speed_phase *phase = is_reading   ? &speed->prefill
+					  : is_serving ? &speed->decode
+						       : &speed->step;
 	double whole = phase->seconds > 0 ? phase->seconds / 100 : 1;
-	char bound[DURATION_TEXT], took[DURATION_TEXT];
+	char bound[DURATION_TEXT], took[DURATION_TEXT], share[2 * DURATION_TEXT] = "";
 
-	snprintf(took, sizeof(took), phase->seconds < 1 ? "%.1f ms" : "%.2f s",
-		 phase->seconds < 1 ? phase->seconds * 1e3 : phase->seconds);
-	words_text(names_text(&bottleneck_names, (int)phase->bottleneck), bound);
+	phase_text(phase, bound, took);
+	if (is_reading && !workload_only_reads(workload))
+		snprintf(share, sizeof(share), "which takes %.0f %% of the time, ",
+			 100 * prompt_share(workload, speed));
 	note_add(out->reasons, &out->reasons_count, "bottleneck",
 		 arena_printf(arena,
-			      "%s is bound by %s: of its %s, arithmetic alone would take %.0f %%, "
-			      "memory traffic %.0f %%, communication %.0f %%.",
-			      is_serving ? "Generating a token" : "A training step", bound, took,
+			      "%s%s%sis bound by %s: of its %s, arithmetic alone would take %.0f "
+			      "%%, memory traffic %.0f %%, communication %.0f %%.",
+			      workload_only_reads(workload) ? "Reading an input"
+			      : is_reading		    ? "Reading a prompt"
+			      : is_serving		    ? "Generating a token"
+							    : "A training step",
+			      *share ? ", " : " ", share, bound, took,
 			      phase->compute_seconds / whole, phase->memory_seconds / whole,
 			      phase->communication_seconds / whole));
-	if (is_serving && phase->bottleneck == BOTTLENECK_MEMORY_BANDWIDTH &&
+	if (is_serving && !is_reading && phase->bottleneck == BOTTLENECK_MEMORY_BANDWIDTH &&
 	    phase->compute_seconds < 0.5 * phase->seconds)
 		note_add(
 			out->reasons, &out->reasons_count, "memory_bound",
@@ -186,27 +216,40 @@ static void reason_speed(const struct search *search, const struct candidate *ca
 	const struct speed_estimate *speed = &candidate->plan->speed;
 	char took[DURATION_TEXT], work[DURATION_TEXT];
 
-	if (workload->task == TASK_INFERENCE) {
+	if (workload_only_reads(workload))
 		note_add(out->reasons, &out->reasons_count, "serves",
-			 arena_printf(
-				 arena,
-				 "%.0f output tokens a second over %d %s with %.0f sequences each: "
-				 "first token after %.2f s, then %.1f ms a token.",
-				 speed->tokens_per_second, candidate->plan->layout.replicas,
-				 candidate->plan->layout.replicas == 1 ? "copy" : "copies",
-				 candidate->plan->layout.sequences, speed->ttft_seconds,
-				 speed->tpot_seconds * 1e3));
+			 arena_printf(arena,
+				      "%.4g inputs a second, %.0f tokens a second, over %d %s with "
+				      "%.0f inputs at once each; one alone takes %.3g s.",
+				      speed->requests_per_second, speed->input_tokens_per_second,
+				      candidate->plan->layout.replicas,
+				      candidate->plan->layout.replicas == 1 ? "copy" : "copies",
+				      candidate->plan->layout.sequences, speed->ttft_seconds));
+	else if (workload->task == TASK_INFERENCE)
+		note_add(
+			out->reasons, &out->reasons_count, "serves",
+			arena_printf(
+				arena,
+				"%.0f output tokens a second over %d %s with %.0f sequence%s each: "
+				"first token after %.2f s, then %.1f ms a token.",
+				speed->tokens_per_second, candidate->plan->layout.replicas,
+				candidate->plan->layout.replicas == 1 ? "copy" : "copies",
+				candidate->plan->layout.sequences,
+				candidate->plan->layout.sequences > 1 ? "s" : "",
+				speed->ttft_seconds, speed->tpot_seconds * 1e3));
+	if (workload->task == TASK_INFERENCE) {
 		if (workload->requests_per_second > 0)
 			note_add(out->reasons, &out->reasons_count, "load",
 				 arena_printf(
 					 arena,
-					 "At %.4g requests a second it runs at %.0f %% of "
+					 "At %.4g request%s a second it runs at %.0f %% of "
 					 "what it can do (%.4g): sized for at most %.0f %%, since "
 					 "queues grow without end near 100 %%.",
 					 workload->requests_per_second,
-					 100 * workload->requests_per_second /
-						 speed->requests_per_second,
-					 speed->requests_per_second, 100 * PLAN_TARGET_LOAD));
+					 fabs(workload->requests_per_second - 1) > 0 ? "s" : "",
+					 100 * candidate->plan->utilisation,
+					 candidate->plan->most_requests_per_second,
+					 100 * PLAN_TARGET_LOAD));
 		return;
 	}
 	duration_text(candidate->cost.run_seconds, took);

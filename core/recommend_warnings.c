@@ -1,6 +1,7 @@
 /*
  * Warnings: what a careful buyer would ask before renting, each from a figure of the plan, the
- * provider's terms or the price's age. Most important first: an answer carries at most NOTES_MAX.
+ * provider's terms or the price's age; what billing does to the work is in recommend_rental.c. Most
+ * important first: an answer carries at most NOTES_MAX.
  */
 #include "core/recommend_notes.h"
 
@@ -9,29 +10,18 @@
 
 /* A price older than this is told to be old even where nobody asked. */
 #define OLD_PRICE_SECONDS (24 * SECONDS_PER_HOUR)
-/* Billing steps as coarse as this punish short sessions. */
-#define COARSE_BILLING_SECONDS (10 * 60)
-/* Rounding up that costs more than this share is worth a word. */
-#define ROUNDING_SHARE 0.10
-#define LARGE_DATASET_GB 50
+/* Room beyond the high estimate, as a share of the card, that a small change uses up. */
+#define LITTLE_ROOM_SHARE 0.03
+/* So many cards in one machine are scarcer than single ones. */
+#define SCARCE_GPUS_MILLI (8 * COUNT_MILLI_ONE)
+/* Slow links that take less of the time than this hold nothing back. */
+#define SLOW_LINK_SHARE 0.01
 /* A month is longer than prices, machines and plans usually hold. */
 #define LONG_RUN_SECONDS (30 * 24 * SECONDS_PER_HOUR)
-/* Ten tokens a second: about as fast as people read. */
-#define READING_TPOT_SECONDS 0.1
+/* About as fast as people read: the limit where none is asked, see workload_defaults.c. */
+#define READING_TPOT_SECONDS 0.2
 
-struct warner {
-	const struct search *search;
-	const struct candidate *candidate;
-	const struct workload *workload;
-	const struct plan *plan;
-	const struct shape *shape;
-	const struct offer *offer;
-	const struct offer_list *list;
-	struct arena *arena;
-	struct recommendation *out;
-};
-
-static void warn(struct warner *warner, const char *code, const char *text)
+void warn(struct warner *warner, const char *code, const char *text)
 {
 	note_add(warner->out->warnings, &warner->out->warnings_count, code, text);
 }
@@ -47,6 +37,14 @@ static void warn_fit(struct warner *warner)
 			     "The estimate leaves %.1f GiB, less than its own uncertainty: it may "
 			     "run out of memory.",
 			     plan->headroom_bytes / GIB));
+	else if (plan->usable_bytes - plan->memory.high_bytes <
+		 LITTLE_ROOM_SHARE * plan->usable_bytes)
+		warn(warner, "little_room",
+		     arena_printf(warner->arena,
+				  "It fits even at worst, but with %.1f GiB of %.1f GiB left then: "
+				  "longer inputs or larger batches will not.",
+				  (plan->usable_bytes - plan->memory.high_bytes) / GIB,
+				  plan->usable_bytes / GIB));
 	if (plan->support.support == SUPPORT_SLOW && plan->support.code)
 		warn(warner, plan->support.code, arena_strdup(warner->arena, plan->support.reason));
 }
@@ -65,7 +63,7 @@ static void warn_formats(struct warner *warner)
 	    format_facts(layout->weight_format)->linear_bits < format_facts(native)->linear_bits)
 		warn(warner, "quantised_weights",
 		     arena_printf(warner->arena,
-				  "Only with weights in %s: in %s they leave too little room here.",
+				  "Only with weights in %s: in %s they lack room or speed here.",
 				  names_text(&format_names, (int)layout->weight_format),
 				  names_text(&format_names, (int)native)));
 	if (workload->kv_format == FORMAT_AUTO && format_facts(layout->kv_format)->linear_bits < 16)
@@ -97,8 +95,10 @@ static void warn_length(struct warner *warner)
 	const struct cost *cost = &warner->candidate->cost;
 	char text[DURATION_TEXT];
 
-	duration_text(cost->wall_seconds, text);
-	if (cost->basis == COST_RUN && cost->wall_seconds > LONG_RUN_SECONDS)
+	duration_text(cost->elapsed_seconds, text);
+	/* Who gave a deadline knows. */
+	if (cost->basis == COST_RUN && cost->elapsed_seconds > LONG_RUN_SECONDS &&
+	    !(warner->search->request->constraints.deadline_seconds > 0))
 		warn(warner, "long_run",
 		     arena_printf(
 			     warner->arena,
@@ -107,13 +107,48 @@ static void warn_length(struct warner *warner)
 			     text));
 }
 
+static void warn_layout(struct warner *warner)
+{
+	const struct plan *plan = warner->plan;
+	int gpus = plan->layout.gpus_per_node * plan->layout.nodes;
+
+	if (plan->idle_gpus > 0)
+		warn(warner, "idle_gpus",
+		     arena_printf(
+			     warner->arena,
+			     "%d of the %d GPUs would stand idle: the model and the batch do not "
+			     "divide among all of them.",
+			     plan->idle_gpus, gpus));
+	if (plan->layout.offload != OFFLOAD_NONE)
+		warn(warner, "offload",
+		     arena_printf(
+			     warner->arena,
+			     "%s: %.1f GiB of a GPU's share lie in the machine's RAM, and every "
+			     "step waits for the CPU and the bus.",
+			     plan->layout.offload == OFFLOAD_PARAMETERS
+				     ? "Parameters and optimizer states are offloaded"
+				     : "Optimizer states are offloaded",
+			     plan->memory.host_bytes / GIB / plan->layout.gpus_per_node));
+	if (plan->is_cut)
+		warn(warner, "search_cut",
+		     arena_strdup(warner->arena,
+				  "Not every layout was tried, as there are too many: a faster one "
+				  "may exist. Name degrees of freedom (recompute, sharding, "
+				  "micro_batch) or fewer max_nodes to search them all."));
+}
+
 static void warn_links(struct warner *warner)
 {
 	const struct fabric *fabric = &warner->shape->fabric;
+	const struct speed_estimate *speed = &warner->plan->speed;
+	const struct speed_phase *phase =
+		warner->workload->task == TASK_INFERENCE ? &speed->decode : &speed->step;
+	double share = phase->seconds > 0 ? phase->communication_seconds / phase->seconds : 0;
 
 	if (!note_gpus_talk(warner->plan))
 		return;
-	if (warner->plan->layout.gpus_per_node > 1 && !fabric_is_fast(fabric))
+	if (warner->plan->layout.gpus_per_node > 1 && !fabric_is_fast(fabric) &&
+	    share >= SLOW_LINK_SHARE)
 		warn(warner, "pcie_only",
 		     arena_printf(
 			     warner->arena,
@@ -122,85 +157,12 @@ static void warn_links(struct warner *warner)
 			     fabric->node_link == NODE_LINK_NVLINK_PAIR
 				     ? "over NVLink bridges only in pairs, else over PCIe"
 				     : "over PCIe only",
-			     warner->workload->task == TASK_INFERENCE
-				     ? 100 * warner->plan->speed.decode.communication_seconds /
-					       warner->plan->speed.decode.seconds
-				     : 100 * warner->plan->speed.step.communication_seconds /
-					       warner->plan->speed.step.seconds));
-	if (warner->plan->speed.link_is_assumed)
+			     100 * share));
+	if (speed->link_is_assumed)
 		warn(warner, "link_assumed",
 		     arena_strdup(warner->arena,
 				  "The rate of a link is not published: the slowest of its kind is "
 				  "assumed."));
-}
-
-static void warn_spot(struct warner *warner)
-{
-	const struct cost *cost = &warner->candidate->cost;
-	char interval[DURATION_TEXT];
-
-	if (warner->offer->price_kind != PRICE_SPOT)
-		return;
-	duration_text(cost->checkpoint_interval_seconds, interval);
-	if (cost->checkpoint_interval_seconds > 0)
-		warn(warner, "spot",
-		     arena_printf(warner->arena,
-				  "Spot may be taken away: a checkpoint every %s, lost work and "
-				  "restarts are counted with $%.2f, at one interruption in %.1f h.",
-				  interval, usd_from_micros(cost->interruption_micros),
-				  1 / (cost->interruptions_per_hour * cost->nodes)));
-	else
-		warn(warner, "spot",
-		     arena_printf(warner->arena,
-				  "Spot may be taken away: restarts are counted with $%.2f.",
-				  usd_from_micros(cost->interruption_micros)));
-	if (cost->checkpoint_interval_seconds > 0 && warner->list->terms &&
-	    warner->list->terms->spot_notice_seconds < 30)
-		warn(warner, "spot_notice",
-		     arena_printf(
-			     warner->arena,
-			     "The provider gives %.0f s of notice: a checkpoint cannot be written "
-			     "in that time.",
-			     warner->list->terms->spot_notice_seconds));
-}
-
-static void warn_billing(struct warner *warner)
-{
-	const struct cost *cost = &warner->candidate->cost;
-	const struct terms *terms = warner->list->terms;
-	double used = cost->wall_seconds, billed = cost->billed_seconds;
-	char text[DURATION_TEXT];
-
-	if (cost->basis == COST_RUN && used > 0 &&
-	    warner->candidate->terms->granularity_seconds >= COARSE_BILLING_SECONDS &&
-	    billed - used > ROUNDING_SHARE * used) {
-		duration_text(warner->candidate->terms->granularity_seconds, text);
-		warn(warner, "coarse_billing",
-		     arena_printf(warner->arena,
-				  "Billing in steps of %s%s adds %.0f %% to this run.", text,
-				  cost->assumed & COST_ASSUMED_GRANULARITY ? " (assumed)" : "",
-				  100 * (billed / used - 1)));
-	}
-	if (terms && warner->workload->sessions > 1 &&
-	    terms->compute_billed_while_stopped == TERM_YES)
-		warn(warner, "billed_while_stopped",
-		     arena_strdup(
-			     warner->arena,
-			     "The machine is billed while stopped: delete it between sessions."));
-	if (terms && terms->persistent_volume == TERM_NO &&
-	    (warner->workload->sessions > 1 || warner->workload->dataset_gb > LARGE_DATASET_GB))
-		warn(warner, "no_volume",
-		     arena_strdup(
-			     warner->arena,
-			     "No volume survives the machine: weights and data are loaded again in "
-			     "every session."));
-	if (warner->offer->price_kind == PRICE_RESERVED)
-		warn(warner, "commitment",
-		     arena_printf(
-			     warner->arena,
-			     "The price is that of a commitment of %d months, paid whether used "
-			     "or not.",
-			     warner->offer->term_months));
 }
 
 static const struct provider_status *status_of(const struct catalogue *catalogue,
@@ -251,6 +213,13 @@ static void warn_availability(struct warner *warner)
 				  "%d machines are needed in one zone: confirm that so many are "
 				  "available together.",
 				  nodes));
+	else if (warner->shape->count_milli >= SCARCE_GPUS_MILLI && offer->quantity < nodes)
+		warn(warner, "scarce_multi_gpu",
+		     arena_printf(
+			     warner->arena,
+			     "%d GPUs in one machine are scarcer than single ones: confirm that "
+			     "it can be had before all else.",
+			     warner->shape->count_milli / COUNT_MILLI_ONE));
 	if ((warner->list->terms && warner->list->terms->community_hosts == TERM_YES &&
 	     strcmp(offer->tier, "secure") != 0) ||
 	    strcmp(offer->tier, "community") == 0)
@@ -320,9 +289,9 @@ void recommend_warnings(const struct search *search, const struct candidate *can
 	warn_formats(&warner);
 	warn_latency(&warner);
 	warn_length(&warner);
+	warn_layout(&warner);
 	warn_links(&warner);
-	warn_spot(&warner);
-	warn_billing(&warner);
+	warn_rental(&warner);
 	warn_availability(&warner);
 	warn_price(&warner);
 	warn_model(&warner);

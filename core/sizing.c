@@ -11,6 +11,7 @@
 static const int gpu_counts[] = {1, 2, 4, 8, 16};
 #define GPU_COUNTS (int)(sizeof(gpu_counts) / sizeof(gpu_counts[0]))
 #define NODE_GPUS 8
+#define SPREAD_MOST 8192
 
 /* Choices that are listed where the caller left them open, by fidelity. */
 #define WEIGHT_CHOICES 3
@@ -20,7 +21,7 @@ static const enum format kv_formats[] = {FORMAT_BF16, FORMAT_FP8};
 static const enum sharding shardings[] = {SHARDING_NONE, SHARDING_ZERO2, SHARDING_ZERO3};
 static const enum recompute recomputes[] = {RECOMPUTE_NONE, RECOMPUTE_FULL};
 
-#define LAYOUTS_MAX (GPU_COUNTS * 6)
+#define LAYOUTS_MAX ((GPU_COUNTS + 1) * 6)
 
 struct enumeration {
 	const struct workload *workload;
@@ -59,7 +60,9 @@ void sizing_single_layout(const struct workload *workload, struct layout *out)
 	};
 	if (!is_serving) {
 		out->accumulation =
-			workload->global_batch > micro ? workload->global_batch / micro : 1;
+			workload->global_batch > micro && !workload->optimizer_in_backward
+				? workload->global_batch / micro
+				: 1;
 		return;
 	}
 	out->sequences = workload->concurrency > 0 ? (double)workload->concurrency : 1;
@@ -167,6 +170,11 @@ static int weight_choices(const struct workload *workload, enum format out[WEIGH
 }
 
 /* One model over all GPUs of a node: more copies only repeat the same memory. */
+static int asked(int64_t degree, int otherwise)
+{
+	return degree > 0 ? (int)degree : otherwise;
+}
+
 static void serve_on(struct enumeration *list, int gpus)
 {
 	const struct workload *workload = list->workload;
@@ -174,11 +182,16 @@ static void serve_on(struct enumeration *list, int gpus)
 	enum format weights[WEIGHT_CHOICES];
 	struct layout layout;
 
-	if (gpus > NODE_GPUS || (divisor > 0 && divisor % gpus != 0))
-		return;
 	sizing_single_layout(workload, &layout);
 	set_gpus(&layout, gpus);
-	layout.tensor_parallel = gpus;
+	layout.pipeline_parallel =
+		asked(workload->pipeline_parallel,
+		      workload->tensor_parallel ? gpus / (int)workload->tensor_parallel : 1);
+	layout.tensor_parallel = asked(workload->tensor_parallel, gpus / layout.pipeline_parallel);
+	if (gpus > NODE_GPUS || layout.pipeline_parallel < 1 || layout.tensor_parallel < 1 ||
+	    layout.tensor_parallel * layout.pipeline_parallel != gpus ||
+	    (divisor > 0 && divisor % layout.tensor_parallel != 0))
+		return;
 	choices = weight_choices(workload, weights);
 	for (int w = 0; w < choices; w++) {
 		layout.weight_format = weights[w];
@@ -186,7 +199,7 @@ static void serve_on(struct enumeration *list, int gpus)
 			if (workload->kv_format == FORMAT_AUTO)
 				layout.kv_format = kv_formats[k];
 			add(list, &layout);
-			if (workload->kv_format != FORMAT_AUTO)
+			if (workload->kv_format != FORMAT_AUTO || workload_only_reads(workload))
 				break;
 		}
 	}
@@ -208,6 +221,13 @@ static void train_with(struct enumeration *list, struct layout *layout)
 	}
 }
 
+static bool takes_sharding(const struct workload *workload, enum sharding sharding)
+{
+	if (workload->optimizer == OPTIMIZER_GALORE_ADAMW)
+		return sharding == SHARDING_NONE;
+	return !workload->optimizer_in_backward || sharding != SHARDING_ZERO2;
+}
+
 static void train_on(struct enumeration *list, int gpus)
 {
 	const struct workload *workload = list->workload;
@@ -217,13 +237,21 @@ static void train_on(struct enumeration *list, int gpus)
 
 	sizing_single_layout(workload, &layout);
 	set_gpus(&layout, gpus);
-	if (workload->stack == STACK_MEGATRON) { /* splits the model inside the node */
-		layout.tensor_parallel = layout.gpus_per_node;
-		layout.sequence_parallel = layout.tensor_parallel > 1;
-	}
-	layout.data_parallel = gpus / layout.tensor_parallel;
+	/* Megatron splits the model inside the node. */
+	layout.tensor_parallel =
+		asked(workload->tensor_parallel,
+		      workload->stack == STACK_MEGATRON ? layout.gpus_per_node : 1);
+	layout.pipeline_parallel = asked(workload->pipeline_parallel, 1);
+	layout.context_parallel = asked(workload->context_parallel, 1);
+	layout.expert_parallel = asked(workload->expert_parallel, 1);
+	layout.sequence_parallel = layout.tensor_parallel > 1 && workload->sequence_parallel;
+	if (gpus % layout_gpus_per_replica(&layout))
+		return;
+	layout.data_parallel = gpus / layout_gpus_per_replica(&layout);
+	if (layout.data_parallel % layout.expert_parallel)
+		return;
 	passes = workload->global_batch / (layout.micro_batch * layout.data_parallel);
-	layout.accumulation = passes > 1 ? passes : 1;
+	layout.accumulation = passes > 1 && !workload->optimizer_in_backward ? passes : 1;
 	if (layout.data_parallel == 1) {
 		train_with(list, &layout);
 		return;
@@ -234,6 +262,8 @@ static void train_on(struct enumeration *list, int gpus)
 		return;
 	}
 	for (i = 0; i < sizeof(shardings) / sizeof(shardings[0]); i++) {
+		if (!takes_sharding(workload, shardings[i]))
+			continue;
 		layout.sharding = shardings[i];
 		train_with(list, &layout);
 	}
@@ -244,6 +274,7 @@ bool sizing_compute(const struct workload *workload, struct arena *arena, struct
 {
 	struct enumeration list = {.workload = workload};
 	struct layout single;
+	int64_t ways;
 	int i;
 
 	list.layouts = arena_array(arena, LAYOUTS_MAX, sizeof(*list.layouts));
@@ -258,6 +289,12 @@ bool sizing_compute(const struct workload *workload, struct arena *arena, struct
 		else
 			train_on(&list, gpu_counts[i]);
 	}
+	ways = (int64_t)asked(workload->tensor_parallel, 1) *
+	       asked(workload->pipeline_parallel, 1) * asked(workload->context_parallel, 1);
+	/* One copy of a model that was asked to be spread wider than that. */
+	if (workload->task != TASK_INFERENCE && ways > gpu_counts[GPU_COUNTS - 1] &&
+	    ways <= SPREAD_MOST && ways % NODE_GPUS == 0)
+		train_on(&list, (int)ways);
 	out->layouts = list.layouts;
 	out->layouts_count = list.count;
 	return true;

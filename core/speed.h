@@ -30,11 +30,14 @@ struct speed_phase {
 	enum bottleneck bottleneck;
 };
 
+struct accuracy;
+
 struct speed_estimate {
 	/* Training: one optimizer step over the global batch. */
 	struct speed_phase step;
 	double tokens_per_step;
-	double tokens_per_second; /* training: all GPUs; inference: output tokens of all replicas */
+	double tokens_per_second; /* training: all GPUs; inference: output tokens of all replicas,
+				     or input tokens where there is no output */
 	double mfu; /* model FLOPs over the dense peak of the compute type used, 0..1 */
 
 	/* Inference at the layout's resident sequences. */
@@ -54,15 +57,40 @@ struct speed_basis {
 	const struct workload *workload;
 	const struct accelerator *accelerator;
 	struct parameter_count parameters;
-	double linear_flops;	/* of one token's forward pass in the matrices alone */
+	double linear_flops;	/* of one token's forward pass in the matrices alone: training, the
+				   mean over a sequence; inference, of an output token */
 	double attention_flops; /* reachable a second in attention, which stays in 16 bit */
 	double adapter_sides;	/* in + out of all targets of LoRA */
 	double routed_elements; /* hidden x experts chosen, over all expert layers */
-	double traffic_bytes;	/* what one token's forward pass moves outside the matrices */
+	double expert_flops;	/* the part of linear_flops that is in routed experts */
+	double experts_chosen;	/* by a token, the most of any layer */
+	double score_elements;	/* training: heads x tokens that a token is scored against, over all
+				   layers */
+	double traffic_bytes;	/* what one such token's forward pass moves outside the matrices */
 	double compute_flops;	/* reachable, per second, of the compute type that the workload uses
 				 */
 	double peak_flops;	/* the same at the datasheet's dense peak */
+	double powered_flops;	/* the same as far as the card's power goes */
 	double memory_bytes_per_second; /* reachable */
+	enum format weight_format;
+	double weight_bytes;	/* of all weights in that format */
+	double pass_attention;	/* forward FLOPs of attention, a token: of a sequence or a prompt */
+	double decode_flops;	/* inference: forward FLOPs of an output token half-way */
+	double cache_elements;	/* inference: of one sequence half-way through its output */
+	double layers, experts; /* all layers; most experts of any layer, 0 = dense */
+	double token_layers;	/* training: layers that a token passes, the mean over a sequence */
+	double scored_share;	/* training: share of the tokens that the loss looks at */
+	/* Inference, the prompt: as linear_flops and traffic_bytes; layers; of all weights, those
+	 * that only the prompt passes (an encoder). */
+	double prompt_flops, prompt_traffic_bytes, prompt_layers, prompt_weights;
+	/* Of routed experts the widest, and the share of all tokens that one gets; 0 = dense. */
+	double expert_width, expert_chance;
+	/* Attention over latents, and what it takes of the FLOPs of heads: each scores whole
+	 * latents. */
+	bool has_latent;
+	double latent_factor;
+	double cache_split; /* KV heads, among which tensor parallelism can share out the cache */
+	const struct accuracy *accuracy; /* what measurements of this kind support */
 };
 
 extern const struct names bottleneck_names;
@@ -73,5 +101,15 @@ bool speed_prepare(const struct workload *workload, const struct accelerator *ac
 
 void speed_estimate(const struct speed_basis *basis, const struct layout *layout,
 		    const struct fabric *fabric, struct speed_estimate *out);
+
+/*
+ * Inference: how long a request waits in the mean before its prompt is taken up, where requests
+ * come at random and `utilisation` (0 to 1) is their rate over speed->requests_per_second, which is
+ * what all replicas of the layout can do. Infinite from 1 on. `ttft_seconds` is without it, so that
+ * a limit on the time to the first token at a rate is for
+ * `speed->ttft_seconds + speed_wait_seconds(speed, layout, rate / speed->requests_per_second)`.
+ */
+double speed_wait_seconds(const struct speed_estimate *speed, const struct layout *layout,
+			  double utilisation);
 
 #endif

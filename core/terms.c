@@ -2,8 +2,6 @@
  * tests/core/test_terms.c holds the order. */
 #include "core/terms.h"
 
-#include "core/units.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -63,6 +61,7 @@ const size_t spot_bands_count = sizeof(spot_bands) / sizeof(spot_bands[0]);
 
 /* Middle of each band; the last has no upper end and is taken as 25 %. */
 static const double band_frequency[] = {0.025, 0.075, 0.125, 0.175, 0.25};
+#define BAND_TOP 4
 
 static const struct spot_band *band_find(const char *type, const char *region)
 {
@@ -93,6 +92,7 @@ double terms_spot_interruptions_per_hour(const char *provider, const char *insta
 	if (names_compare(provider, "aws") == 0)
 		band = band_find(instance_type, region);
 	if (band)
-		return -log1p(-band_frequency[band->band]) / HOURS_PER_MONTH;
+		return TERMS_SPOT_QUARTILE_PER_HOUR * log1p(-band_frequency[band->band]) /
+		       log1p(-band_frequency[BAND_TOP]);
 	return terms ? terms->spot_interruptions_per_hour : UNKNOWN_AMOUNT;
 }

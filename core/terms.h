@@ -33,7 +33,7 @@ struct terms {
 	enum term storage_billed_while_stopped;
 	enum term has_spot;
 	double spot_notice_seconds;	    /* NAN = unknown */
-	double spot_interruptions_per_hour; /* per instance; NAN = not published */
+	double spot_interruptions_per_hour; /* per instance, on the footing below; NAN = unknown */
 	double egress_usd_per_gb;	 /* first paid tier; NAN = unknown; 0 = known to be free */
 	double free_egress_gb_per_month; /* 0 when none is known */
 	enum term persistent_volume;
@@ -59,8 +59,18 @@ struct spot_band {
 extern const struct spot_band spot_bands[];
 extern const size_t spot_bands_count;
 
+/*
+ * Reclaims an hour of one spot instance of the top band. AWS counts machines reclaimed in a month,
+ * most of which never meant to run for one, so its frequency is no rate: it ranks types and places.
+ * The level comes from traces of p3.2xlarge, which is of the top band everywhere: it was held for
+ * 0.7-10.5 h in a row in nine zones, 2.7-4.1 h in four (skypilot-org/spot-traces,
+ * facts/hardware-notes.md 9), of which one in four hours is the middle. The top band also is the
+ * dearest quartile of all bands: what holds for a provider that publishes nothing.
+ */
+#define TERMS_SPOT_QUARTILE_PER_HOUR 0.25
+
 /* Reclaims of one instance an hour: by type and region where they are published (AWS), else the
- * provider's figure; NAN when there is none. Published frequencies flatter scarce cards. */
+ * provider's figure; NAN when there is none. */
 double terms_spot_interruptions_per_hour(const char *provider, const char *instance_type,
 					 const char *region);
 

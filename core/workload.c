@@ -16,7 +16,7 @@ static const char *const task_text[TASKS] = {
 };
 static const char *const method_text[METHODS] = {
 	[METHOD_FULL] = "full",	      [METHOD_LORA] = "lora",	  [METHOD_QLORA] = "qlora",
-	[METHOD_ADAPTER] = "adapter", [METHOD_PREFIX] = "prefix",
+	[METHOD_ADAPTER] = "adapter", [METHOD_PREFIX] = "prefix", [METHOD_PROMPT] = "prompt",
 };
 static const char *const stack_text[STACKS] = {
 	[STACK_HUGGINGFACE] = "huggingface", [STACK_TORCHTITAN] = "torchtitan",
@@ -34,11 +34,23 @@ static const char *const optimizer_text[OPTIMIZERS] = {
 	[OPTIMIZER_SGD_MOMENTUM] = "sgd_momentum",
 	[OPTIMIZER_LION] = "lion",
 	[OPTIMIZER_MUON] = "muon",
+	[OPTIMIZER_ADAMW_FP32] = "adamw_fp32",
+	[OPTIMIZER_ADAMW_BF16] = "adamw_bf16",
+	[OPTIMIZER_GALORE_ADAMW] = "galore_adamw",
 };
 static const char *const precision_text[PRECISIONS] = {
 	[PRECISION_FP32] = "fp32",	   [PRECISION_AMP_BF16] = "amp_bf16",
 	[PRECISION_AMP_FP16] = "amp_fp16", [PRECISION_BF16_MASTER] = "bf16_master",
 	[PRECISION_BF16] = "bf16",	   [PRECISION_FP8] = "fp8",
+};
+static const char *const gradient_precision_text[GRADIENT_PRECISIONS] = {
+	[GRADIENTS_FP32] = "fp32",
+	[GRADIENTS_HALF] = "half",
+};
+static const char *const cross_entropy_text[CROSS_ENTROPIES] = {
+	[CROSS_ENTROPY_PLAIN] = "plain",
+	[CROSS_ENTROPY_FUSED] = "fused",
+	[CROSS_ENTROPY_CHUNKED] = "chunked",
 };
 static const char *const recompute_text[RECOMPUTES] = {
 	[RECOMPUTE_AUTO] = "auto",
@@ -59,6 +71,7 @@ static const char *const offload_text[OFFLOADS] = {
 static const char *const lora_targets_text[LORA_TARGETS] = {
 	[LORA_ATTENTION_QV] = "attention_qv",
 	[LORA_ATTENTION] = "attention",
+	[LORA_MLP] = "mlp",
 	[LORA_ALL_LINEAR] = "all_linear",
 };
 static const char *const engine_text[ENGINES] = {
@@ -78,6 +91,8 @@ const struct names method_names = {method_text, METHODS};
 const struct names stack_names = {stack_text, STACKS};
 const struct names optimizer_names = {optimizer_text, OPTIMIZERS};
 const struct names precision_names = {precision_text, PRECISIONS};
+const struct names gradient_precision_names = {gradient_precision_text, GRADIENT_PRECISIONS};
+const struct names cross_entropy_names = {cross_entropy_text, CROSS_ENTROPIES};
 const struct names recompute_names = {recompute_text, RECOMPUTES};
 const struct names sharding_names = {sharding_text, SHARDINGS};
 const struct names offload_names = {offload_text, OFFLOADS};
@@ -97,6 +112,68 @@ const struct workload_field workload_fields[WORKLOAD_FIELD_COUNT] = {
 bool workload_base_is_frozen(const struct workload *workload)
 {
 	return workload->task == TASK_FINETUNE && workload->method != METHOD_FULL;
+}
+
+bool workload_only_reads(const struct workload *workload)
+{
+	return workload->task == TASK_INFERENCE &&
+	       workload->architecture->modality == MODALITY_EMBEDDING;
+}
+
+bool workload_is_endpoint(const struct workload *workload)
+{
+	return workload->task == TASK_INFERENCE && workload->mode == SERVING_INTERACTIVE &&
+	       workload->requests_per_second > 0;
+}
+
+bool workload_needs_transformers(const struct workload *workload)
+{
+	static const char *const families[] = {"rwkv", "rwkv5", "recurrent_gemma"};
+	const struct architecture *architecture = workload->architecture;
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (strcmp(architecture->family, families[i]) == 0)
+			return true;
+	return architecture_has_source(architecture) || !architecture->vocab;
+}
+
+double workload_sequence_tokens(const struct workload *workload)
+{
+	double target = architecture_has_source(workload->architecture)
+				? (double)workload->target_length
+				: 0;
+
+	return (double)workload->sequence_length + target;
+}
+
+double workload_token_share(const struct workload *workload, const struct layer_kind *kind)
+{
+	double target = (double)workload->target_length / workload_sequence_tokens(workload);
+
+	if (!architecture_has_source(workload->architecture))
+		return 1;
+	return kind->is_encoder ? 1 - target : target;
+}
+
+/* BERT hides 15 % of the tokens (arXiv 1810.04805, 3.1) and its loss is over those. */
+#define MASKED_SHARE 0.15
+
+double workload_scored_share(const struct workload *workload)
+{
+	const struct architecture *architecture = workload->architecture;
+
+	if (architecture_has_source(architecture))
+		return (double)workload->target_length / workload_sequence_tokens(workload);
+	if (architecture->modality != MODALITY_EMBEDDING)
+		return 1;
+	/* An encoder learns to fill gaps; whoever is tuned to embed or to classify has no head over
+	 * the vocabulary. transformers scores all positions and ignores most. */
+	if (workload->task != TASK_PRETRAIN || !architecture->kinds[0].is_encoder)
+		return 0;
+	return workload->stack == STACK_HUGGINGFACE &&
+			       workload->cross_entropy == CROSS_ENTROPY_PLAIN
+		       ? 1
+		       : MASKED_SHARE;
 }
 
 const char *workload_pointer(const char *prefix, enum workload_field_id field,
@@ -194,16 +271,17 @@ static bool check_required(const struct workload *workload, const char *prefix, 
 	if (!is_valid_enum(&workload_fields[WORKLOAD_task], workload->task))
 		return false; /* check_ranges() has said so */
 	if (workload->task == TASK_FINETUNE && !workload_has(workload, WORKLOAD_method))
-		return error_add(
-			error, workload_pointer(prefix, WORKLOAD_method, pointer), "required", NULL,
-			"method is required for fine-tuning: full, lora, qlora, adapter or "
-			"prefix (memory differs several-fold)");
+		return error_add(error, workload_pointer(prefix, WORKLOAD_method, pointer),
+				 "required", NULL,
+				 "method is required for fine-tuning: full, lora, qlora, adapter, "
+				 "prefix or prompt (memory differs several-fold)");
 	return true;
 }
 
 bool workload_complete(struct workload *workload, const char *prefix, struct error *error)
 {
 	unsigned before = error->count + error->dropped;
+	bool is_good;
 
 	check_ranges(workload, prefix, error);
 	if (!check_required(workload, prefix, error))
@@ -215,5 +293,7 @@ bool workload_complete(struct workload *workload, const char *prefix, struct err
 	if (!workload_check_supported(workload, prefix, error))
 		return false;
 	workload_fill(workload);
-	return workload_check_filled(workload, prefix, error);
+	/* Both, so that one answer names every fault. */
+	is_good = workload_check_combinations(workload, prefix, error);
+	return workload_check_filled(workload, prefix, error) && is_good;
 }

@@ -23,7 +23,15 @@
 #include <stdint.h>
 
 enum task { TASK_PRETRAIN, TASK_FINETUNE, TASK_INFERENCE, TASKS };
-enum method { METHOD_FULL, METHOD_LORA, METHOD_QLORA, METHOD_ADAPTER, METHOD_PREFIX, METHODS };
+enum method {
+	METHOD_FULL,
+	METHOD_LORA,
+	METHOD_QLORA,
+	METHOD_ADAPTER,
+	METHOD_PREFIX, /* trained keys and values before those of every layer */
+	METHOD_PROMPT, /* trained embeddings before those of the input */
+	METHODS
+};
 enum stack {
 	STACK_HUGGINGFACE,
 	STACK_TORCHTITAN,
@@ -43,6 +51,9 @@ enum optimizer {
 	OPTIMIZER_SGD_MOMENTUM,
 	OPTIMIZER_LION,
 	OPTIMIZER_MUON,
+	OPTIMIZER_ADAMW_FP32,	/* fp32 states whatever the parameters are kept in */
+	OPTIMIZER_ADAMW_BF16,	/* bf16 states whatever the parameters are kept in */
+	OPTIMIZER_GALORE_ADAMW, /* states of gradients projected to a low rank */
 	OPTIMIZERS
 };
 /* What is kept per trained parameter and what arithmetic runs. */
@@ -54,6 +65,16 @@ enum precision {
 	PRECISION_BF16,	       /* everything in bf16 */
 	PRECISION_FP8,	       /* as BF16_MASTER, linear layers computed in fp8 */
 	PRECISIONS
+};
+/* In what gradients are accumulated and reduced. */
+enum gradient_precision { GRADIENTS_FP32, GRADIENTS_HALF, GRADIENT_PRECISIONS };
+/* Of the loss over the vocabulary: as written; fused or compiled, in place of the logits; or never
+ * all logits at once. */
+enum cross_entropy {
+	CROSS_ENTROPY_PLAIN,
+	CROSS_ENTROPY_FUSED,
+	CROSS_ENTROPY_CHUNKED,
+	CROSS_ENTROPIES
 };
 enum recompute { RECOMPUTE_AUTO, RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTES };
 enum sharding {
@@ -72,7 +93,7 @@ enum offload {
 	OFFLOAD_PARAMETERS, /* parameters and optimizer states */
 	OFFLOADS
 };
-enum lora_targets { LORA_ATTENTION_QV, LORA_ATTENTION, LORA_ALL_LINEAR, LORA_TARGETS };
+enum lora_targets { LORA_ATTENTION_QV, LORA_ATTENTION, LORA_MLP, LORA_ALL_LINEAR, LORA_TARGETS };
 enum engine {
 	ENGINE_VLLM,
 	ENGINE_SGLANG,
@@ -98,6 +119,7 @@ enum serving_mode { SERVING_INTERACTIVE, SERVING_BATCH, SERVING_MODES };
 	X(ENUM, method, &method_names, 0, 0, FINETUNING)                                           \
 	X(ENUM, stack, &stack_names, 0, 0, TRAINING)                                               \
 	X(COUNT, sequence_length, 0, 1, 1e8, TRAINING)                                             \
+	X(COUNT, target_length, 0, 1, 1e8, TRAINING)                                               \
 	X(NUMBER, total_tokens, 0, 1, 1e16, TRAINING)                                              \
 	X(NUMBER, tokens_per_epoch, 0, 1, 1e16, TRAINING)                                          \
 	X(NUMBER, examples, 0, 1, 1e13, TRAINING)                                                  \
@@ -105,15 +127,27 @@ enum serving_mode { SERVING_INTERACTIVE, SERVING_BATCH, SERVING_MODES };
 	X(COUNT, global_batch, 0, 1, 1e7, TRAINING)                                                \
 	X(COUNT, micro_batch, 0, 1, 65536, TRAINING)                                               \
 	X(ENUM, optimizer, &optimizer_names, 0, 0, TRAINING)                                       \
+	X(FLAG, optimizer_in_backward, 0, 0, 0, TRAINING)                                          \
+	X(COUNT, galore_rank, 0, 1, 65536, TRAINING)                                               \
 	X(ENUM, precision, &precision_names, 0, 0, TRAINING)                                       \
+	X(ENUM, gradient_precision, &gradient_precision_names, 0, 0, TRAINING)                     \
 	X(ENUM, recompute, &recompute_names, 0, 0, TRAINING)                                       \
 	X(ENUM, sharding, &sharding_names, 0, 0, TRAINING)                                         \
 	X(ENUM, offload, &offload_names, 0, 0, TRAINING)                                           \
 	X(FLAG, packing, 0, 0, 0, TRAINING)                                                        \
 	X(FLAG, fused_attention, 0, 0, 0, EVERY_TASK)                                              \
-	X(FLAG, fused_cross_entropy, 0, 0, 0, TRAINING)                                            \
-	X(COUNT, lora_rank, 0, 1, 65536, FINETUNING)                                               \
+	X(ENUM, cross_entropy, &cross_entropy_names, 0, 0, TRAINING)                               \
+	X(FLAG, fused_cross_entropy, 0, 0, 0, TRAINING) /* before cross_entropy: 1.0 of the API */ \
+	X(FLAG, sequence_parallel, 0, 0, 0, TRAINING)                                              \
+	X(COUNT, pipeline_chunks, 0, 1, 64, TRAINING)                                              \
+	X(COUNT, tensor_parallel, 0, 1, 64, EVERY_TASK)                                            \
+	X(COUNT, pipeline_parallel, 0, 1, 256, EVERY_TASK)                                         \
+	X(COUNT, context_parallel, 0, 1, 256, TRAINING)                                            \
+	X(COUNT, expert_parallel, 0, 1, 1024, TRAINING)                                            \
+	X(COUNT, lora_rank, 0, 1, 65536, FINETUNING | SERVING)                                     \
 	X(ENUM, lora_targets, &lora_targets_names, 0, 0, FINETUNING)                               \
+	X(FLAG, dora, 0, 0, 0, FINETUNING)                                                         \
+	X(FLAG, train_embeddings, 0, 0, 0, FINETUNING)                                             \
 	X(COUNT, adapter_size, 0, 1, 65536, FINETUNING)                                            \
 	X(COUNT, prefix_tokens, 0, 1, 65536, FINETUNING)                                           \
 	X(ENUM, base_format, &format_names, 0, 0, FINETUNING)                                      \
@@ -123,21 +157,27 @@ enum serving_mode { SERVING_INTERACTIVE, SERVING_BATCH, SERVING_MODES };
 	X(NUMBER, checkpoint_gb, 0, 0, 1e9, TRAINING)                                              \
 	X(NUMBER, checkpoint_interval_seconds, 0, 1, 1e8, TRAINING)                                \
 	X(COUNT, sessions, 0, 1, 1e6, TRAINING)                                                    \
+	X(NUMBER, hours_per_day, 0, 0.05, 24, EVERY_TASK)                                          \
 	X(FLAG, fault_tolerant, 0, 0, 0, EVERY_TASK)                                               \
 	X(COUNT, prompt_tokens, 0, 1, 1e8, SERVING)                                                \
 	X(COUNT, output_tokens, 0, 0, 1e8, SERVING)                                                \
 	X(COUNT, concurrency, 0, 1, 1e7, SERVING)                                                  \
 	X(COUNT, mean_context, 0, 1, 1e8, SERVING)                                                 \
 	X(NUMBER, requests_per_second, 0, 1e-9, 1e9, SERVING)                                      \
+	X(NUMBER, peak_requests_per_second, 0, 1e-9, 1e9, SERVING)                                 \
+	X(COUNT, min_replicas, 0, 0, 1e6, SERVING)                                                 \
 	X(NUMBER, requests, 0, 1, 1e15, SERVING)                                                   \
-	X(NUMBER, max_ttft_seconds, 0, 1e-6, 1e6, SERVING)                                         \
-	X(NUMBER, max_tpot_seconds, 0, 1e-6, 1e6, SERVING)                                         \
+	X(NUMBER, max_ttft_seconds, 0, 0, 1e6, SERVING)                                            \
+	X(NUMBER, max_tpot_seconds, 0, 0, 1e6, SERVING)                                            \
 	X(ENUM, weight_format, &format_names, 0, 0, SERVING)                                       \
 	X(ENUM, kv_format, &format_names, 0, 0, SERVING)                                           \
 	X(ENUM, mode, &serving_mode_names, 0, 0, SERVING)                                          \
 	X(ENUM, engine, &engine_names, 0, 0, SERVING)                                              \
 	X(NUMBER, gpu_memory_utilization, 0, 0.05, 1, SERVING)                                     \
-	X(COUNT, lora_adapters, 0, 0, 4096, SERVING)
+	X(COUNT, lora_adapters, 0, 0, 4096, SERVING)                                               \
+	X(FLAG, paged_kv, 0, 0, 0, SERVING)                                                        \
+	X(FLAG, chunked_prefill, 0, 0, 0, SERVING)                                                 \
+	X(FLAG, cuda_graphs, 0, 0, 0, SERVING)
 
 enum workload_field_id {
 #define X(kind, field, names, least, most, tasks) WORKLOAD_##field,
@@ -181,8 +221,8 @@ struct workload_field {
 extern const struct workload_field workload_fields[WORKLOAD_FIELD_COUNT];
 
 extern const struct names task_names, method_names, stack_names, optimizer_names, precision_names,
-	recompute_names, sharding_names, offload_names, lora_targets_names, engine_names,
-	serving_mode_names;
+	gradient_precision_names, cross_entropy_names, recompute_names, sharding_names,
+	offload_names, lora_targets_names, engine_names, serving_mode_names;
 
 static inline bool workload_has(const struct workload *workload, enum workload_field_id field)
 {
@@ -198,10 +238,34 @@ static inline bool workload_has(const struct workload *workload, enum workload_f
  */
 bool workload_complete(struct workload *workload, const char *prefix, struct error *error);
 
-/* Does its task (and, for fine-tuning, its method) take the field? */
+/* Do its task, its method where it fine-tunes, and its model take the field? */
 bool workload_takes(const struct workload *workload, enum workload_field_id field);
+
+/* What is odd about a valid workload: items of `warnings`, with pointers as workload_complete()'s.
+ */
+void workload_warn(const struct workload *workload, const char *prefix, struct error *warnings);
 
 /* The adapted methods keep the base frozen. */
 bool workload_base_is_frozen(const struct workload *workload);
+
+/* Inference that puts out no tokens: an encoder, or a decoder that is published to embed. */
+bool workload_only_reads(const struct workload *workload);
+
+/* People wait for its answers at a rate that does not end: it must always be there. */
+bool workload_is_endpoint(const struct workload *workload);
+
+/* What vLLM and SGLang have no code for: text-to-text encoder-decoders, encoders of images by
+ * themselves, and some families of recurrent models. */
+bool workload_needs_transformers(const struct workload *workload);
+
+/* Training: tokens of one sequence, of an encoder-decoder on both sides. */
+double workload_sequence_tokens(const struct workload *workload);
+
+/* Training: share of those tokens whose logits the loss needs. */
+double workload_scored_share(const struct workload *workload);
+
+/* Training: share of those tokens that pass a layer of this kind: its side's of an
+ * encoder-decoder. */
+double workload_token_share(const struct workload *workload, const struct layer_kind *kind);
 
 #endif

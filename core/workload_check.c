@@ -21,6 +21,8 @@ static const struct pair exclusive[] = {
 	 "total_tokens counts every epoch: use tokens_per_epoch with epochs"},
 	{WORKLOAD_tokens_per_epoch, WORKLOAD_examples,
 	 "examples times sequence_length is the tokens of an epoch"},
+	{WORKLOAD_cross_entropy, WORKLOAD_fused_cross_entropy,
+	 "cross_entropy says more and took its place"},
 	{WORKLOAD_concurrency, WORKLOAD_requests_per_second,
 	 "a rate decides how many requests run at once"},
 };
@@ -33,18 +35,45 @@ static const struct {
 	{WORKLOAD_lora_rank, 1u << METHOD_LORA | 1u << METHOD_QLORA},
 	{WORKLOAD_lora_targets, 1u << METHOD_LORA | 1u << METHOD_QLORA},
 	{WORKLOAD_adapter_size, 1u << METHOD_ADAPTER},
-	{WORKLOAD_prefix_tokens, 1u << METHOD_PREFIX},
-	{WORKLOAD_base_format,
-	 1u << METHOD_LORA | 1u << METHOD_QLORA | 1u << METHOD_ADAPTER | 1u << METHOD_PREFIX},
+	{WORKLOAD_dora, 1u << METHOD_LORA | 1u << METHOD_QLORA},
+	{WORKLOAD_train_embeddings, 1u << METHOD_LORA | 1u << METHOD_QLORA | 1u << METHOD_ADAPTER},
+	{WORKLOAD_optimizer_in_backward, 1u << METHOD_FULL},
+	{WORKLOAD_prefix_tokens, 1u << METHOD_PREFIX | 1u << METHOD_PROMPT},
+	{WORKLOAD_base_format, 1u << METHOD_LORA | 1u << METHOD_QLORA | 1u << METHOD_ADAPTER |
+				       1u << METHOD_PREFIX | 1u << METHOD_PROMPT},
 };
+
+/* What only a model that generates takes, by its output or by its cache. */
+static bool is_of_generation(enum workload_field_id field)
+{
+	return field == WORKLOAD_output_tokens || field == WORKLOAD_mean_context ||
+	       field == WORKLOAD_kv_format || field == WORKLOAD_max_tpot_seconds;
+}
+
+static bool model_takes(const struct workload *workload, enum workload_field_id field)
+{
+	if (field == WORKLOAD_target_length)
+		return architecture_has_source(workload->architecture);
+	return !(workload_only_reads(workload) && is_of_generation(field));
+}
 
 bool workload_takes(const struct workload *workload, enum workload_field_id field)
 {
-	if (!(workload_fields[field].tasks & TASK_BIT((unsigned)workload->task)))
+	if (!(workload_fields[field].tasks & TASK_BIT((unsigned)workload->task)) ||
+	    !model_takes(workload, field))
 		return false;
 	for (size_t i = 0; i < sizeof(of_method) / sizeof(of_method[0]); i++)
-		if (of_method[i].field == field)
+		if (of_method[i].field == field && workload->task == TASK_FINETUNE)
 			return of_method[i].methods >> workload->method & 1u;
+	if (field == WORKLOAD_lora_rank)
+		return workload->task == TASK_INFERENCE && workload->lora_adapters > 0;
+	if (field == WORKLOAD_fused_cross_entropy)
+		return workload_has(workload, field);
+	if (field == WORKLOAD_galore_rank)
+		return workload->optimizer == OPTIMIZER_GALORE_ADAMW;
+	if (field == WORKLOAD_sequence_parallel || field == WORKLOAD_pipeline_chunks ||
+	    field == WORKLOAD_context_parallel || field == WORKLOAD_expert_parallel)
+		return workload->stack == STACK_MEGATRON || workload->stack == STACK_TORCHTITAN;
 	return true;
 }
 
@@ -73,16 +102,52 @@ static void check_method(const struct workload *workload, const char *prefix, st
 	}
 }
 
+/* An embedder puts out a vector, whatever length was asked; only an encoder-decoder has a side for
+ * targets. */
+static void check_model(const struct workload *workload, const char *prefix, struct error *error)
+{
+	char pointer[WORKLOAD_POINTER];
+
+	for (enum workload_field_id id = 0; id < WORKLOAD_FIELD_COUNT; id++) {
+		bool is_task = workload_fields[id].tasks & TASK_BIT((unsigned)workload->task);
+
+		if (!workload_has(workload, id) || !is_task || model_takes(workload, id))
+			continue;
+		/* No tokens out is what such a model does. */
+		if (id == WORKLOAD_output_tokens && workload->output_tokens == 0)
+			continue;
+		error_add(error, workload_pointer(prefix, id, pointer), "not_applicable", NULL,
+			  id == WORKLOAD_target_length
+				  ? "%s is for models with an encoder and a decoder"
+				  : "%s is for models that generate; this one reads its input and "
+				    "puts out a vector or a score",
+			  workload_fields[id].name);
+	}
+}
+
 static bool is_four_bit(enum format format)
 {
-	return format == FORMAT_NF4 || format == FORMAT_NF4_DQ || format == FORMAT_FP4 ||
-	       format == FORMAT_AWQ || format == FORMAT_GPTQ || format == FORMAT_INT4;
+	return format_is_bitsandbytes(format) ||
+	       (format_is_packed_integer(format) && !format_is_torchao(format));
 }
 
 static bool is_trainable_base(enum format format)
 {
 	return format == FORMAT_FP32 || format == FORMAT_BF16 || format == FORMAT_FP16 ||
-	       format == FORMAT_FP8 || format == FORMAT_INT8;
+	       format == FORMAT_FP8 || format == FORMAT_INT8 || format == FORMAT_GPTQ_INT8;
+}
+
+static bool is_cache_format(enum format format)
+{
+	static const enum format formats[] = {FORMAT_AUTO,  FORMAT_FP32, FORMAT_BF16, FORMAT_FP16,
+					      FORMAT_FP8,   FORMAT_INT8, FORMAT_INT4, FORMAT_Q8_0,
+					      FORMAT_Q5_1,  FORMAT_Q5_0, FORMAT_Q4_1, FORMAT_Q4_0,
+					      FORMAT_IQ4_NL};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (formats[i] == format)
+			return true;
+	return false;
 }
 
 static void check_formats(const struct workload *workload, const char *prefix, struct error *error)
@@ -104,8 +169,10 @@ static void check_formats(const struct workload *workload, const char *prefix, s
 				  names_text(&method_names, workload->method),
 				  names_text(&format_names, (int)base),
 				  workload->method == METHOD_QLORA
-					  ? "it takes nf4, nf4_dq, fp4, int4, awq or gptq"
-					  : "it takes fp32, bf16, fp16, fp8 or int8; use method "
+					  ? "it takes nf4, nf4_dq, fp4, int4, awq or gptq in any "
+					    "group size"
+					  : "it takes fp32, bf16, fp16, fp8, int8 or gptq_int8; "
+					    "use method "
 					    "qlora for 4 bits");
 	}
 	if (workload_has(workload, WORKLOAD_weight_format) &&
@@ -116,11 +183,11 @@ static void check_formats(const struct workload *workload, const char *prefix, s
 			  "%s is a format of llama_cpp, which %s does not run",
 			  names_text(&format_names, workload->weight_format),
 			  names_text(&engine_names, workload->engine));
-	if (workload_has(workload, WORKLOAD_kv_format) && kv != FORMAT_AUTO && kv != FORMAT_FP32 &&
-	    kv != FORMAT_BF16 && kv != FORMAT_FP16 && kv != FORMAT_FP8 && kv != FORMAT_INT8)
+	if (workload_has(workload, WORKLOAD_kv_format) && !is_cache_format(kv))
 		error_add(error, workload_pointer(prefix, WORKLOAD_kv_format, pointer),
 			  "invalid_value", "fp8",
-			  "a KV cache is kept in fp32, bf16, fp16, fp8, int8 or auto, not %s",
+			  "a KV cache is kept in fp32, bf16, fp16, fp8, int8, int4, q8_0, q5_1, "
+			  "q5_0, q4_1, q4_0, iq4_nl or auto, not %s",
 			  names_text(&format_names, (int)kv));
 }
 
@@ -159,6 +226,7 @@ void workload_check_contradictions(const struct workload *workload, const char *
 			contradiction(pair->b, prefix, error, workload_fields[pair->a].name,
 				      pair->why);
 	}
+	check_model(workload, prefix, error);
 	if (workload->task == TASK_FINETUNE)
 		check_method(workload, prefix, error);
 	check_formats(workload, prefix, error);
@@ -177,6 +245,18 @@ bool workload_check_filled(const struct workload *workload, const char *prefix, 
 				    "mean_context %.0f is more than prompt_tokens and "
 				    "output_tokens together (%.0f)",
 				    workload->context, workload->full_context);
+	if (workload_has(workload, WORKLOAD_peak_requests_per_second) &&
+	    workload->peak_requests_per_second < workload->requests_per_second)
+		is_good = error_add(
+			error, workload_pointer(prefix, WORKLOAD_peak_requests_per_second, pointer),
+			"contradiction", NULL,
+			"peak_requests_per_second %g is less than requests_per_second %g",
+			workload->peak_requests_per_second, workload->requests_per_second);
+	if (workload_has(workload, WORKLOAD_peak_requests_per_second) &&
+	    !workload_has(workload, WORKLOAD_requests_per_second))
+		is_good = error_add(
+			error, workload_pointer(prefix, WORKLOAD_peak_requests_per_second, pointer),
+			"incomplete", NULL, "peak_requests_per_second needs requests_per_second");
 	if (workload->task != TASK_INFERENCE && workload->global_batch < workload->micro_batch)
 		is_good = error_add(
 			error, workload_pointer(prefix, WORKLOAD_micro_batch, pointer),
@@ -187,7 +267,8 @@ bool workload_check_filled(const struct workload *workload, const char *prefix, 
 
 static bool is_supported_modality(enum modality modality)
 {
-	return modality == MODALITY_TEXT || modality == MODALITY_VISION_TEXT;
+	return modality == MODALITY_TEXT || modality == MODALITY_VISION_TEXT ||
+	       modality == MODALITY_EMBEDDING;
 }
 
 bool workload_check_supported(const struct workload *workload, const char *prefix,
@@ -200,7 +281,8 @@ bool workload_check_supported(const struct workload *workload, const char *prefi
 	if (!is_supported_modality(modality)) {
 		snprintf(pointer, sizeof(pointer), "%s/model", prefix);
 		error_add(error, pointer, "unsupported", NULL,
-			  "models of modality %s are not supported yet: text and vision_text are",
+			  "models of modality %s are not supported yet: text, vision-text and "
+			  "embedding are",
 			  names_text(&modality_names, (int)modality));
 		is_supported = false;
 	}
@@ -208,4 +290,44 @@ bool workload_check_supported(const struct workload *workload, const char *prefi
 		error_set(error, ERROR_UNSUPPORTED,
 			  "the workload asks for what is not supported yet");
 	return is_supported;
+}
+
+/* Without an amount of work a unit is priced, which has neither start nor end. */
+static void warn_sessions(const struct workload *workload, const char *prefix,
+			  struct error *warnings)
+{
+	static const enum workload_field_id fields[] = {WORKLOAD_sessions, WORKLOAD_hours_per_day};
+	bool is_serving = workload->task == TASK_INFERENCE;
+	bool has_amount = is_serving
+				  ? workload->requests > 0 || workload->mode == SERVING_INTERACTIVE
+				  : workload->tokens > 0;
+	char pointer[WORKLOAD_POINTER];
+
+	for (size_t i = 0; !has_amount && i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (workload_has(workload, fields[i]))
+			error_add(warnings, workload_pointer(prefix, fields[i], pointer),
+				  "no_effect", NULL,
+				  "%s says nothing without an amount of work: give %s",
+				  workload_fields[fields[i]].name,
+				  is_serving ? "requests"
+					     : "total_tokens, tokens_per_epoch or examples");
+}
+
+void workload_warn(const struct workload *workload, const char *prefix, struct error *warnings)
+{
+	bool is_serving = workload->task == TASK_INFERENCE;
+	double asked = is_serving ? workload->full_context : (double)workload->sequence_length;
+	int most = workload->architecture->max_context;
+	char pointer[WORKLOAD_POINTER];
+
+	if (most > 0 && asked > most)
+		error_add(warnings,
+			  workload_pointer(prefix,
+					   is_serving ? WORKLOAD_prompt_tokens
+						      : WORKLOAD_sequence_length,
+					   pointer),
+			  "beyond_context", NULL,
+			  "%.0f tokens are more than the %d that the model was made for", asked,
+			  most);
+	warn_sessions(workload, prefix, warnings);
 }

@@ -24,6 +24,10 @@ bool workload_check_supported(const struct workload *workload, const char *prefi
 /* Defaults of task, method and stack into what was not given; the derived fields. */
 void workload_fill(struct workload *workload);
 
+/* Options that no stack or engine runs together; after workload_fill(). */
+bool workload_check_combinations(const struct workload *workload, const char *prefix,
+				 struct error *error);
+
 /* Contradictions that only show once defaults are in. */
 bool workload_check_filled(const struct workload *workload, const char *prefix,
 			   struct error *error);

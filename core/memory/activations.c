@@ -12,6 +12,7 @@
  */
 #include "core/memory/internal.h"
 
+#include "core/fitted.h"
 #include "core/units.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ struct stack_habits {
 	double selective;     /* share that selective recompute keeps */
 	double dropout;	      /* mask bytes an h of a layer with a plain MLP */
 	double logits;	      /* bytes a token and vocabulary entry, loss and gradients included */
-	double fused_logits;  /* the same with a fused, chunked or compiled loss */
+	double fused_logits;  /* the same with a fused or compiled loss, in place of the logits */
 };
 
 /*
@@ -37,18 +38,25 @@ struct stack_habits {
  * torchtitan: compiled, 8B at 4,096 tokens: 46.6 GiB without and 28.0 with full
  * recompute give 39 bytes an h, 37.4 with per-operator recompute 0.5 of that (0.38 with those of
  * 2025) (torchao's float8nocompile table). Its
- * compiled loss keeps 4 B a logit; Liger's and Apple's chunked ones half a byte
+ * compiled loss keeps 4 B a logit, as Liger's fused one does in place
  * (facts/memory-notes.md 3). Megatron: fused kernels, dropout masks in GPT-like models;
  * core-attention recompute saves nothing under fused attention (Megatron-Bridge's
  * activation-recompute study).
  */
-static const struct stack_habits habits[STACKS] = {
-	[STACK_HUGGINGFACE] = {2, 2, 4, 2, 1, 6, 1, 0, 19, 0.5},
+FITTED_TABLE struct stack_habits habits[STACKS] = {
+	[STACK_HUGGINGFACE] = {2, 2, 4, 2, 1, 6, 1, 0, 19, 4},
 	[STACK_TORCHTITAN] = {0, 1, 4, 2, 0, 6, 0.38, 0, 20, 4},
 	[STACK_MEGATRON] = {0, 2, 3, 2, 0, 5, 1, 2, 8, 6},
-	[STACK_DEEPSPEED] = {2, 2, 4, 2, 1, 6, 1, 0, 19, 0.5},
-	[STACK_UNSLOTH] = {0, 2, 3, 2, 0, 6, 1, 0, 4, 0.5},
+	[STACK_DEEPSPEED] = {2, 2, 4, 2, 1, 6, 1, 0, 19, 4},
+	[STACK_UNSLOTH] = {0, 2, 3, 2, 0, 6, 1, 0, 4, 4},
 };
+FITTED_CELL(habits[STACK_TORCHTITAN].selective, 0.3, 0.7);
+FITTED_CELL(habits[STACK_MEGATRON].logits, 4, 14);
+FITTED_CELL(habits[STACK_UNSLOTH].logits, 2, 12);
+
+/* Logits that never exist all at once (facts/memory-notes.md 3: Liger 0.054 MB a token at 128,256
+ * entries, Apple's CCE next to nothing). */
+#define CHUNKED_LOGIT_BYTES 0.5
 
 /* Saved linear inputs in fp8 training (MLPerf 70B LoRA: 27.6 bytes an h instead of 34). */
 #define FP8_INPUT_BYTES 1.0
@@ -69,6 +77,8 @@ static struct kept_inputs kept_inputs(const struct workload *workload)
 		return (struct kept_inputs){true, false, false};
 	case LORA_ATTENTION:
 		return (struct kept_inputs){true, true, false};
+	case LORA_MLP:
+		return (struct kept_inputs){false, false, true};
 	case LORA_ALL_LINEAR:
 	case LORA_TARGETS:
 	default:
@@ -117,8 +127,34 @@ static void mlp_activation(const struct layer_kind *kind, const struct stack_hab
 	out->whole += input * copies * hidden;
 }
 
+/*
+ * DoRA scales a sum of the frozen output and the adapter's, and keeps both to learn the scale, the
+ * second in fp32 (PEFT's comparison: DoRA over LoRA on q and v of Llama-3.2-3B, 2.2 GB at 3,072
+ * tokens: 6.2 B an element of the targets' outputs).
+ */
+#define DORA_OUTPUT_BYTES 6.0
+
+static double dora_outputs(const struct workload *workload, const struct kept_inputs *kept,
+			   const struct layer_kind *kind)
+{
+	double hidden = workload->architecture->hidden, width = 0;
+	double mlp =
+		(double)kind->ffn + kind->shared_ffn + (double)kind->experts_active * kind->moe_ffn;
+
+	if (workload->task != TASK_FINETUNE || !workload->dora)
+		return 0;
+	if (kept->attention)
+		width += (double)kind->heads * kind->head_dim +
+			 (double)kind->kv_heads * layer_value_dim(kind);
+	if (kept->output)
+		width += (double)kind->kv_heads * kind->head_dim + hidden;
+	if (kept->mlp)
+		width += (kind->gated ? 2 : 1) * mlp + hidden;
+	return DORA_OUTPUT_BYTES * width;
+}
+
 /* State mixers (Mamba, GDN, ...): their parameters over h is the width of what they compute. */
-#define MIXER_TENSORS 1.5
+FITTED(MIXER_TENSORS, 1.5, 1, 4);
 
 /*
  * bitsandbytes keeps the input of every quantised layer, in a copy of its own where the compute
@@ -126,7 +162,7 @@ static void mlp_activation(const struct layer_kind *kind, const struct stack_hab
  * (litgpt: QLoRA over LoRA of the same run, seven models: 2.9 MB a token for Llama-2-7B, 1.0 for
  * TinyLlama).
  */
-#define QUANTISED_INPUT_BYTES 3.0
+FITTED(QUANTISED_INPUT_BYTES, 3, 2, 4);
 
 static double quantised_inputs(const struct workload *workload, const struct layer_kind *kind)
 {
@@ -189,6 +225,10 @@ static struct memory_activation layer_activation(const struct workload *workload
 	if (workload->stack != STACK_UNSLOTH)
 		out.split += quantised_inputs(workload, kind);
 	out.split += dropout_masks(workload, &kept, kind);
+	out.split += dora_outputs(workload, &kept, kind);
+	/* Two bottlenecks keep their input and both sides of their activation. */
+	if (workload->task == TASK_FINETUNE && workload->method == METHOD_ADAPTER)
+		out.whole += 2 * (2 * hidden + 4.0 * (double)workload->adapter_size);
 	if (workload->precision == PRECISION_FP32) {
 		out.whole *= 2;
 		out.split *= 2;
@@ -196,18 +236,58 @@ static struct memory_activation layer_activation(const struct workload *workload
 	return out;
 }
 
+/* Of a sequence's tokens a layer of an encoder-decoder sees those of its own side; cross-attention
+ * keeps keys and values of the source, and scores of its tokens against those. */
+static void on_its_side(const struct workload *workload, const struct layer_kind *kind,
+			struct memory_activation *one)
+{
+	double share = workload_token_share(workload, kind);
+	double own = share * workload_sequence_tokens(workload);
+	double source = (double)workload->sequence_length;
+
+	one->whole *= share;
+	one->split *= share;
+	one->scores *= share;
+	if (!kind->has_cross_attention)
+		return;
+	one->split +=
+		2.0 * kind->kv_heads * (kind->head_dim + layer_value_dim(kind)) * (1 - 2 * share);
+	one->scores *= (own + source) / (2 * source);
+}
+
+static double logit_bytes(const struct workload *workload, const struct stack_habits *habit)
+{
+	switch ((enum cross_entropy)workload->cross_entropy) {
+	case CROSS_ENTROPY_FUSED:
+		return habit->fused_logits;
+	case CROSS_ENTROPY_CHUNKED:
+		return CHUNKED_LOGIT_BYTES;
+	case CROSS_ENTROPY_PLAIN:
+	case CROSS_ENTROPIES:
+	default:
+		return habit->logits;
+	}
+}
+
 void memory_prepare_activations(const struct workload *workload, struct memory_basis *basis)
 {
 	const struct architecture *architecture = workload->architecture;
 	const struct stack_habits *habit = &habits[workload->stack];
-	double most = 0;
+	double most = 0, passed = 0;
 
 	basis->context = (double)workload->sequence_length;
+	basis->sequence_tokens = workload_sequence_tokens(workload);
+	if (workload->task == TASK_FINETUNE && workload->method == METHOD_PROMPT) {
+		basis->context += (double)workload->prefix_tokens;
+		basis->sequence_tokens += (double)workload->prefix_tokens;
+	}
 	basis->selective = habit->selective;
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
 		struct memory_activation one = layer_activation(workload, habit, kind);
 
+		on_its_side(workload, kind, &one);
+		passed += kind->count * workload_token_share(workload, kind);
 		basis->saved.whole += kind->count * one.whole;
 		basis->saved.split += kind->count * one.split;
 		basis->saved.scores += kind->count * one.scores;
@@ -216,12 +296,16 @@ void memory_prepare_activations(const struct workload *workload, struct memory_b
 			basis->largest = one;
 		}
 	}
-	basis->boundary_bytes =
-		(workload->precision == PRECISION_FP32 ? 4.0 : 2.0) * architecture->hidden;
-	if (architecture->modality != MODALITY_EMBEDDING)
-		basis->logits_bytes =
-			(workload->fused_cross_entropy ? habit->fused_logits : habit->logits) *
-			architecture->vocab;
+	basis->boundary_bytes = (workload->precision == PRECISION_FP32 ? 4.0 : 2.0) *
+				architecture->hidden * passed / basis->layers;
+	basis->logits_bytes = workload_scored_share(workload) * logit_bytes(workload, habit) *
+			      architecture->vocab;
+}
+
+static double score_bytes(const struct memory_activation *one, const struct layout *layout,
+			  double context)
+{
+	return one->scores * context / layout->tensor_parallel;
 }
 
 static double activation_bytes(const struct memory_activation *one, const struct layout *layout,
@@ -230,14 +314,15 @@ static double activation_bytes(const struct memory_activation *one, const struct
 	double tensor = layout->tensor_parallel;
 
 	return one->whole / (layout->sequence_parallel ? tensor : 1) + one->split / tensor +
-	       (with_scores ? one->scores * context / tensor : 0);
+	       (with_scores ? score_bytes(one, layout, context) : 0);
 }
 
 void memory_training_activations(const struct memory_basis *basis, const struct layout *layout,
 				 struct memory_flow *out)
 {
 	double tensor = layout->tensor_parallel, stages = layout->pipeline_parallel;
-	double tokens = (double)layout->micro_batch * basis->context / layout->context_parallel;
+	double tokens =
+		(double)layout->micro_batch * basis->sequence_tokens / layout->context_parallel;
 	/* 1F1B: the first stage holds as many micro-batches as there are stages, if there are as
 	 * many; the last one a single one. */
 	double in_flight = fmin(stages, fmax(1, (double)layout->accumulation));
@@ -247,7 +332,12 @@ void memory_training_activations(const struct memory_basis *basis, const struct 
 	/* Hugging Face's device map runs one micro-batch through all GPUs at a time. */
 	if (basis->workload->stack == STACK_HUGGINGFACE)
 		in_flight = 1;
+	/* An interleaved schedule warms up with more of them (Megatron-LM's
+	 * theoretical_memory_usage.py). */
+	if (basis->workload->pipeline_chunks > 1 && in_flight >= stages)
+		in_flight += (stages - 1) / (double)basis->workload->pipeline_chunks;
 	first = in_flight / stages;
+	out->last_saved = 0;
 	if (layout->recompute == RECOMPUTE_FULL) {
 		all = tokens * basis->boundary_bytes * basis->layers /
 		      (layout->sequence_parallel ? tensor : 1);
@@ -266,10 +356,17 @@ void memory_training_activations(const struct memory_basis *basis, const struct 
 		      activation_bytes(&basis->saved, layout, basis->context, !is_selective);
 		if (is_selective)
 			all *= basis->selective;
-		/* Gradients that flow through the layer at hand. */
+		/* Gradients that flow through the layer at hand, whose scores are made again where
+		 * they were not kept. */
 		out->working =
 			tokens *
-			activation_bytes(&basis->largest, layout, basis->context, is_selective) / 4;
+			(activation_bytes(&basis->largest, layout, basis->context, false) / 4 +
+			 score_bytes(&basis->largest, layout, basis->context) *
+				 (is_selective ? 1 : 0.25));
+		out->last_saved =
+			tokens *
+			activation_bytes(&basis->largest, layout, basis->context, !is_selective) *
+			(is_selective ? basis->selective : 1);
 	}
 	out->saved_first = all * first;
 	out->saved_last = all * last;

@@ -14,7 +14,7 @@ static double attention_sides(const struct layer_kind *kind, double hidden,
 	       values = (double)kind->kv_heads * layer_value_dim(kind);
 	double sides;
 
-	if (kind->attention == ATTENTION_NONE)
+	if (kind->attention == ATTENTION_NONE || targets == LORA_MLP)
 		return 0;
 	if (kind->attention == ATTENTION_LATENT) {
 		query = (double)kind->heads * (kind->nope_dim + kind->rope_dim);
@@ -39,11 +39,11 @@ static double lora_parameters(const struct workload *workload)
 
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
-		double one = attention_sides(kind, hidden, targets);
+		double one = kind->reuses_weights ? 0 : attention_sides(kind, hidden, targets);
 		double matrices = kind->gated ? 3 : 2;
 
-		if (targets == LORA_ALL_LINEAR) {
-			if (kind->ffn)
+		if (targets == LORA_ALL_LINEAR || targets == LORA_MLP) {
+			if (kind->ffn && !kind->reuses_weights)
 				one += matrices * (hidden + kind->ffn);
 			if (kind->shared_ffn)
 				one += matrices * (hidden + kind->shared_ffn);
@@ -51,7 +51,25 @@ static double lora_parameters(const struct workload *workload)
 		}
 		sides += kind->count * one;
 	}
-	return sides * (double)workload->lora_rank;
+	/* DoRA's magnitudes: about half of the sides are outputs. */
+	return sides * ((double)workload->lora_rank + (workload->dora ? 0.5 : 0));
+}
+
+/*
+ * GaLore keeps both moments of r x n instead of m x n, and the projection m x r: of matrices that
+ * are about square 1.5 r (m + n) in place of 2 m n. What is no linear layer keeps whole states.
+ */
+double memory_state_share(const struct workload *workload, const struct parameter_count *count)
+{
+	struct workload projected = *workload;
+
+	if (workload->optimizer != OPTIMIZER_GALORE_ADAMW)
+		return 1;
+	projected.lora_targets = LORA_ALL_LINEAR;
+	projected.lora_rank = workload->galore_rank;
+	projected.dora = false;
+	return ((double)(count->total - count->linear) + 0.75 * lora_parameters(&projected)) /
+	       (double)count->total;
 }
 
 double memory_adapter_parameters(const struct workload *workload)
@@ -80,6 +98,8 @@ double memory_adapter_parameters(const struct workload *workload)
 		}
 		return elements * (double)workload->prefix_tokens;
 	}
+	case METHOD_PROMPT:
+		return hidden * (double)workload->prefix_tokens;
 	case METHOD_FULL:
 	case METHODS:
 	default:

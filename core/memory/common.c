@@ -5,6 +5,7 @@
 #include "core/memory/internal.h"
 
 #include "core/accuracy.h"
+#include "core/fitted.h"
 #include "core/units.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 static double mixer_linear_parameters(const struct layer_kind *kind, double hidden)
 {
 	double heads = kind->heads, value = layer_value_dim(kind), once = 0;
+	double input = kind->attention_input ? kind->attention_input : hidden;
 
 	if (kind->attention == ATTENTION_LATENT) {
 		double key = kind->nope_dim + kind->rope_dim;
@@ -23,8 +25,8 @@ static double mixer_linear_parameters(const struct layer_kind *kind, double hidd
 		once += hidden * (kind->kv_rank + kind->rope_dim) +
 			kind->kv_rank * heads * (kind->nope_dim + value) + heads * value * hidden;
 	} else if (kind->attention == ATTENTION_GROUPED) {
-		once = hidden * heads * kind->head_dim * (kind->query_gate ? 2 : 1) +
-		       hidden * (double)kind->kv_heads * (kind->head_dim + value) +
+		once = input * heads * kind->head_dim * (kind->query_gate ? 2 : 1) +
+		       input * (double)kind->kv_heads * (kind->head_dim + value) +
 		       heads * value * hidden;
 		if (kind->has_cross_attention)
 			once *= 2;
@@ -53,6 +55,8 @@ double memory_layer_linear_parameters(const struct layer_kind *kind, int hidden)
 {
 	double mlp = (kind->gated ? 3.0 : 2.0) * hidden * ((double)kind->ffn + kind->shared_ffn);
 
+	if (kind->reuses_weights)
+		return (double)kind->mixer_parameters + (double)kind->extra_linear;
 	return mixer_linear_parameters(kind, hidden) + mlp + memory_expert_parameters(kind, hidden);
 }
 
@@ -72,7 +76,12 @@ static double state_bytes(enum optimizer optimizer, double bytes_a_state)
 	switch (optimizer) {
 	case OPTIMIZER_ADAMW:
 	case OPTIMIZER_PAGED_ADAMW:
+	case OPTIMIZER_GALORE_ADAMW:
 		return 2 * bytes_a_state;
+	case OPTIMIZER_ADAMW_FP32:
+		return 2 * 4;
+	case OPTIMIZER_ADAMW_BF16:
+		return 2 * 2;
 	case OPTIMIZER_ADAMW_8BIT:
 	case OPTIMIZER_PAGED_ADAMW_8BIT:
 		return 2.03;
@@ -101,14 +110,17 @@ static bool is_paged(const struct workload *workload)
 static struct static_bytes full_bytes(const struct workload *workload, const struct layout *layout)
 {
 	bool is_fp16 = workload->precision == PRECISION_AMP_FP16;
+	bool is_gathered =
+		layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
 
 	switch ((enum precision)workload->precision) {
 	case PRECISION_AMP_BF16:
 	case PRECISION_AMP_FP16:
-		/* FSDP2 casts gathered layers only; Megatron and DeepSpeed keep 16-bit weights and
+		/* FSDP casts gathered layers only; Megatron and DeepSpeed keep 16-bit weights and
 		 * gradients beside the fp32 master; autocast caches a 16-bit copy of every weight.
 		 */
-		if (workload->stack == STACK_TORCHTITAN)
+		if (workload->stack == STACK_TORCHTITAN ||
+		    (workload->stack == STACK_HUGGINGFACE && is_gathered))
 			return (struct static_bytes){4, 0, 4, 8, 0};
 		if (is_fp16 &&
 		    (workload->stack == STACK_MEGATRON || workload->stack == STACK_DEEPSPEED))
@@ -127,6 +139,9 @@ static struct static_bytes full_bytes(const struct workload *workload, const str
 						     8, 0};
 		return (struct static_bytes){2, 4, 4, 8, 0};
 	case PRECISION_FP8:
+		/* Where fp32 weights are kept they are cast while they are used. */
+		if (workload->stack != STACK_MEGATRON && workload->stack != STACK_DEEPSPEED)
+			return (struct static_bytes){4, 0, 4, 8, 0};
 		/* fp8 weights, 16-bit gradients (MLPerf 405B: facts/memory-notes.md 1). */
 		return (struct static_bytes){1, 4, 2, 8, 0};
 	case PRECISION_BF16:
@@ -141,8 +156,14 @@ static struct static_bytes full_bytes(const struct workload *workload, const str
 struct static_bytes memory_static_bytes(const struct workload *workload,
 					const struct layout *layout, bool adapters)
 {
+	bool is_fp32 = workload->precision == PRECISION_FP32;
 	struct static_bytes bytes = full_bytes(workload, layout);
 
+	/* DeepSpeed accumulates in fp32 beside its 16-bit gradients. */
+	if (workload_has(workload, WORKLOAD_gradient_precision))
+		bytes.gradients = workload->gradient_precision == GRADIENTS_HALF   ? 2
+				  : workload->stack == STACK_DEEPSPEED && !is_fp32 ? 6
+										   : 4;
 	/* PEFT and torchtune train adapters in fp32 unless everything is bf16. */
 	if (adapters)
 		bytes = workload->precision == PRECISION_BF16
@@ -163,22 +184,23 @@ struct static_bytes memory_static_bytes(const struct workload *workload,
  */
 bool memory_is_upcast(const struct workload *workload, enum format format)
 {
-	bool is_bitsandbytes =
-		format == FORMAT_NF4 || format == FORMAT_NF4_DQ || format == FORMAT_FP4;
-
 	return workload->task == TASK_FINETUNE && workload_base_is_frozen(workload) &&
 	       workload->stack == STACK_HUGGINGFACE && workload->precision != PRECISION_BF16 &&
-	       is_bitsandbytes;
+	       format_is_bitsandbytes(format);
 }
 
 double memory_step_states(const struct workload *workload)
 {
-	bool is_adam = workload->optimizer == OPTIMIZER_ADAMW;
+	bool is_adam = workload->optimizer == OPTIMIZER_ADAMW ||
+		       workload->optimizer == OPTIMIZER_ADAMW_FP32 ||
+		       workload->optimizer == OPTIMIZER_ADAMW_BF16;
 
 	/* torch.optim.AdamW takes the square roots of all second moments at once unless it is
 	 * fused: 7B in bf16 at 512 tokens reserves 73.4 GiB over 57.5 GiB of states (ms-swift's
 	 * table). */
-	return is_adam && workload->stack == STACK_HUGGINGFACE ? 1 : 0;
+	return is_adam && workload->stack == STACK_HUGGINGFACE && !workload->optimizer_in_backward
+		       ? 1
+		       : 0;
 }
 
 void memory_prepare(const struct workload *workload, struct memory_basis *basis)
@@ -188,6 +210,10 @@ void memory_prepare(const struct workload *workload, struct memory_basis *basis)
 	*basis = (struct memory_basis){.workload = workload};
 	architecture_count(architecture, &basis->parameters);
 	basis->layers = architecture_layers(architecture);
+	basis->accuracy = accuracy_of_memory(workload);
+	for (int format = 0; format < FORMATS; format++)
+		basis->weight_bytes[format] =
+			architecture_weight_bytes(architecture, (enum format)format);
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
 		double parameters = memory_layer_parameters(kind, architecture->hidden);
@@ -203,9 +229,14 @@ void memory_prepare(const struct workload *workload, struct memory_basis *basis)
 	}
 	basis->block_parameters -= basis->expert_parameters;
 	basis->trainable_parameters = (double)basis->parameters.total;
+	basis->state_share = memory_state_share(workload, &basis->parameters);
 	if (workload->task == TASK_FINETUNE && workload_base_is_frozen(workload)) {
 		basis->adapter_parameters = memory_adapter_parameters(workload);
-		basis->trainable_parameters = basis->adapter_parameters;
+		if (workload->train_embeddings)
+			basis->embedding_parameters =
+				(double)(basis->parameters.embedding + basis->parameters.head);
+		basis->trainable_parameters =
+			basis->adapter_parameters + basis->embedding_parameters;
 	}
 	if (workload->task != TASK_INFERENCE)
 		memory_prepare_activations(workload, basis);
@@ -215,38 +246,41 @@ void memory_prepare(const struct workload *workload, struct memory_basis *basis)
  * CUDA context with the kernels of a full framework (facts/memory-notes.md 5: 0.47 GiB lazily
  * loaded to 0.92; cuBLAS workspaces on top), and a communicator where GPUs talk (NCCL 342-392 MB).
  */
-#define CONTEXT_BYTES (0.55 * GIB)
-#define TRAINING_CONTEXT_BYTES                                                                     \
-	(1.2 * GIB) /* with what the driver keeps to itself: 39.4 of 40.0 GiB */
-#define COMMUNICATOR_BYTES                                                                         \
-	(0.45 * GIB) /* of one kind of group: tensor, pipeline, data, context                      \
-		      */
+FITTED(CONTEXT_BYTES, 0.55 * GIB, 0.4 * GIB, 0.95 * GIB);
+/* With what the driver keeps to itself: 39.4 of 40.0 GiB. */
+FITTED(TRAINING_CONTEXT_BYTES, 1.2 * GIB, 0.6 * GIB, 1.6 * GIB);
+/* Of one kind of group: tensor, pipeline, data, context. */
+FITTED(COMMUNICATOR_BYTES, 0.45 * GIB, 0.3 * GIB, 0.6 * GIB);
 
 /* Reserved over allocated: facts/memory-notes.md 5 gives 1.02-1.20. */
-#define TRAINING_SLACK 1.06
-#define GATHERED_SLACK                                                                             \
-	1.15 /* layers come and go: fsdp_qlora's reserved over allocated, 1.24 at most */
-#define DEEPSPEED_SLACK 1.14 /* flat buffers of many sizes: BLOOM's and Qwen's tables */
-#define SERVING_SLACK 1.01
-
-/* Growth over the logits' buffers, the largest that vary: ms-swift's length sweeps, 1.8B to 14B,
- * dynamically padded: 1.5-1.9 up to 2,048 tokens, less where samples do not reach the limit. */
-#define POOL_GROWTH 1.35
+FITTED(TRAINING_SLACK, 1.06, 1.02, 1.20);
+/* FSDP gathers on a stream of its own, whose freed layers the pool keeps apart: copies of them
+ * (fsdp_qlora's reserved over allocated: 1.24 where little but layers moves, 1.04 where much does).
+ */
+FITTED(GATHERED_COPIES, 1, 0.5, 2);
+/* Flat buffers of many sizes: BLOOM's and Qwen's tables. */
+FITTED(DEEPSPEED_SLACK, 1.14, 1.02, 1.25);
+/* Weights stay where they were put: rounding each to blocks of 2 MiB wastes a few per cent at most.
+ */
+FITTED(SERVING_SLACK, 1.01, 1.002, 1.03);
 
 /* A cache that grows by concatenation leaves its smaller predecessors in the pool
  * (facts/memory-notes.md 6.1: Qwen-7B 1.04 MB a token against 0.52). */
-#define GROWN_CACHE_SLACK 0.9
+FITTED(GROWN_CACHE_SLACK, 0.9, 0.8, 1.0);
 
-static double slack(const struct workload *workload, const struct layout *layout)
+static double slack(const struct workload *workload)
 {
-	bool is_gathered =
-		layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
-
 	if (workload->task == TASK_INFERENCE)
 		return SERVING_SLACK;
-	if (workload->stack == STACK_DEEPSPEED)
-		return DEEPSPEED_SLACK;
-	return is_gathered && workload->stack != STACK_TORCHTITAN ? GATHERED_SLACK : TRAINING_SLACK;
+	return workload->stack == STACK_DEEPSPEED ? DEEPSPEED_SLACK : TRAINING_SLACK;
+}
+
+static double gathered_copies(const struct workload *workload, const struct memory_estimate *memory)
+{
+	bool is_apart = workload->task != TASK_INFERENCE &&
+			(workload->stack == STACK_HUGGINGFACE || workload->stack == STACK_UNSLOTH);
+
+	return is_apart ? GATHERED_COPIES * memory->communication_bytes : 0;
 }
 
 static int communicators(const struct layout *layout)
@@ -260,7 +294,7 @@ void memory_estimate(const struct memory_basis *basis, const struct layout *layo
 {
 	bool serving = basis->workload->task == TASK_INFERENCE;
 	double spread = basis->workload->architecture->uncertainty;
-	const struct accuracy *accuracy = accuracy_of_memory(basis->workload);
+	const struct accuracy *accuracy = basis->accuracy;
 
 	*out = (struct memory_estimate){0};
 	if (serving)
@@ -271,14 +305,14 @@ void memory_estimate(const struct memory_basis *basis, const struct layout *layo
 	out->framework_bytes += COMMUNICATOR_BYTES * communicators(layout);
 	out->allocated_bytes = out->weights_bytes + out->master_weights_bytes +
 			       out->gradients_bytes + out->optimizer_bytes +
-			       out->activations_bytes + out->logits_bytes + out->kv_cache_bytes +
-			       out->adapters_bytes + out->communication_bytes;
-	out->reserved_bytes = out->allocated_bytes * slack(basis->workload, layout);
+			       out->optimizer_step_bytes + out->activations_bytes +
+			       out->logits_bytes + out->kv_cache_bytes + out->adapters_bytes +
+			       out->communication_bytes;
+	out->reserved_bytes = out->allocated_bytes * slack(basis->workload) +
+			      gathered_copies(basis->workload, out);
 	if (serving && basis->workload->engine == ENGINE_TRANSFORMERS)
 		out->reserved_bytes += out->kv_cache_bytes * GROWN_CACHE_SLACK;
 	out->device_bytes = out->reserved_bytes + out->framework_bytes;
-	if (!serving && !basis->workload->packing)
-		out->pool_growth_bytes = POOL_GROWTH * out->logits_bytes;
 	if (accelerator)
 		out->pool_growth_bytes =
 			fmax(0, fmin(out->pool_growth_bytes,

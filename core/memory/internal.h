@@ -18,6 +18,7 @@ struct static_bytes {
 struct memory_flow {
 	double saved_first, saved_last; /* of the first and the last pipeline stage */
 	double working;			/* of the layer at hand in the backward pass */
+	double last_saved;		/* of the last layer that the backward pass comes to */
 	double logits;
 };
 
@@ -26,6 +27,8 @@ struct static_bytes memory_static_bytes(const struct workload *workload,
 /* Temporaries of the optimizer step, in states of a parameter: 1 when all square roots are taken at
  * once, 0 when the step is fused. */
 double memory_step_states(const struct workload *workload);
+/* Of what memory_static_bytes() says of the optimizer: below 1 where gradients are projected. */
+double memory_state_share(const struct workload *workload, const struct parameter_count *count);
 /* Whether the parts that stay unquantised are held in fp32. */
 bool memory_is_upcast(const struct workload *workload, enum format format);
 double memory_expert_parameters(const struct layer_kind *kind, int hidden);

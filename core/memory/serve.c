@@ -4,6 +4,7 @@
  */
 #include "core/memory/internal.h"
 
+#include "core/fitted.h"
 #include "core/units.h"
 
 #include <math.h>
@@ -14,36 +15,84 @@
  */
 #define STEP_TOKENS 2048.0
 #define STEP_TOKENS_LARGE 8192.0
+#define STEP_TOKENS_POOLING 32768.0 /* of models that only embed, on any card */
 #define STEP_SEQUENCES 256.0
 #define STEP_SEQUENCES_LARGE 1024.0
 #define LARGE_CARD_BYTES (70 * GIB)
 /* Sampling copies of the fp32 logits: llm-d's profiled peaks over vocabulary x 1,024 sequences, 4.8
  * GiB at 128,256 and 7.4 GiB at 201,088 entries (facts/memory-notes.md 6.1). */
-#define SAMPLER_COPIES 9.6
+FITTED(SAMPLER_COPIES, 9.6, 4, 12);
 /* Logits of a whole prompt: 16 bit and their fp32 copy (transformers 4.38: 27.61 GiB for Qwen2-0.5B
  * at 30,720 tokens). */
 #define PROMPT_LOGITS_BYTES 6.0
 /* bitsandbytes quantises while it loads: temporaries of 8 B a weight of the matrix at hand
  * (litgpt's peaks over the weights, five models of 3B to 70B: 3.4 to 4.9 times the 16-bit matrix).
  */
-#define QUANTISE_BYTES 8.0
+FITTED(QUANTISE_BYTES, 8, 4, 10);
+/* torchao does so too: what is left of the 16-bit matrix and its temporaries beside the quantised
+ * one (its README's peaks for 8B over what is stored: 1.3 to 6 B a weight of the head, by format).
+ */
+FITTED(TORCHAO_QUANTISE_BYTES, 3, 2, 6);
 /* Captured graphs: 0.1-1.0 GiB in current engines (facts/memory-notes.md 5). */
-#define GRAPH_BYTES (0.5 * GIB)
-/* KV blocks of 16 tokens: half a block a sequence is lost. */
+FITTED(GRAPH_BYTES, 0.5 * GIB, 0.1 * GIB, 1.0 * GIB);
+/* A sequence's cache grows by blocks of 16 tokens. */
 #define KV_BLOCK_TOKENS 16.0
 
-/* One GPU's share of the cache of one more token, and of a whole sequence at the context. */
-static void kv_share(const struct architecture *architecture, const struct layout *layout,
-		     double context, double *token, double *sequence)
+/* 4 bits have a scale and a zero of 16 bits for every 64, llama.cpp's 8 bits a scale for every 32.
+ */
+#define FOUR_BIT_CACHE 4.5
+#define LLAMA_CPP_EIGHT_BIT_CACHE 8.5
+
+static double cache_bits(const struct workload *workload, enum format format)
 {
-	double bytes = format_facts(layout->kv_format)->linear_bits / 8;
+	if (format == FORMAT_INT4)
+		return FOUR_BIT_CACHE;
+	if (format == FORMAT_INT8 && workload->engine == ENGINE_LLAMA_CPP)
+		return LLAMA_CPP_EIGHT_BIT_CACHE;
+	return format_facts(format)->linear_bits;
+}
+
+/* Tokens that a sequence holds memory for: without pages all that it may reach, unless the cache is
+ * made anew as it grows. */
+static double kept_context(const struct workload *workload)
+{
+	if (workload->engine == ENGINE_VLLM || workload->engine == ENGINE_SGLANG)
+		return ceil(workload->context / KV_BLOCK_TOKENS) * KV_BLOCK_TOKENS;
+	return workload->paged_kv || workload->engine == ENGINE_TRANSFORMERS
+		       ? workload->context
+		       : workload->full_context;
+}
+
+/* Of all layers, the share of the pipeline stage that has most. */
+static double stage_share(const struct memory_basis *basis, const struct layout *layout)
+{
+	return ceil((double)basis->layers / layout->pipeline_parallel) / basis->layers;
+}
+
+/* One GPU's share of the cache of one more token, and of a whole sequence at the context. */
+static void kv_share(const struct memory_basis *basis, const struct layout *layout, double *token,
+		     double *sequence)
+{
+	const struct workload *workload = basis->workload;
+	const struct architecture *architecture = workload->architecture;
+	double context = kept_context(workload), source = 0;
+	double bytes = cache_bits(workload, layout->kv_format) / 8;
 	double tensor = layout->tensor_parallel;
 
 	*token = *sequence = 0;
+	/* A decoder behind an encoder keeps its own tokens, and once the keys of the source. */
+	if (architecture_has_source(architecture)) {
+		source = fmin(context, (double)workload->prompt_tokens);
+		context -= source;
+	}
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
-		double elements = 0, kept = kind->window ? fmin(context, kind->window) : context;
+		double elements = 0, kept = layer_positions(kind, context);
 
+		if (kind->is_cross_only)
+			kept = architecture->image_tokens;
+		if (kind->has_cross_attention)
+			kept += source;
 		if (kind->is_encoder || kind->shares_kv)
 			continue;
 		if (kind->attention == ATTENTION_LATENT)
@@ -51,14 +100,16 @@ static void kv_share(const struct architecture *architecture, const struct layou
 		else if (kind->attention == ATTENTION_GROUPED)
 			elements = ceil(kind->kv_heads / tensor) *
 				   (kind->head_dim + layer_value_dim(kind));
+		if (kind->compress_ratio) /* one latent for K and V */
+			elements /= 2;
 		/* State layers keep their state in the compute type. */
 		*sequence +=
 			kind->count * (elements * kept * bytes + 2 * kind->state_elements / tensor);
-		if (!kind->window || context < kind->window)
+		if (!kind->is_cross_only && (!kind->window || context < kind->window))
 			*token += kind->count * elements * bytes;
 	}
-	*token /= layout->pipeline_parallel * (double)layout->context_parallel;
-	*sequence /= layout->pipeline_parallel * (double)layout->context_parallel;
+	*token *= stage_share(basis, layout) / layout->context_parallel;
+	*sequence *= stage_share(basis, layout) / layout->context_parallel;
 }
 
 /* Elements a token that the widest layer holds at once: gate, up and product, and four of the
@@ -101,14 +152,13 @@ static double step_bytes(const struct memory_basis *basis, const struct layout *
 	const struct workload *workload = basis->workload;
 	const struct architecture *architecture = workload->architecture;
 	double tensor = layout->tensor_parallel, sequences = fmax(1, layout->sequences);
-	double prompt = sequences * (double)workload->prompt_tokens, bytes;
+	double prompt = sequences * (double)workload->prompt_tokens, tokens, bytes;
 	bool is_large = !accelerator || accelerator_memory_bytes(accelerator) >= LARGE_CARD_BYTES;
 	bool has_head = architecture->modality != MODALITY_EMBEDDING;
 
 	if (workload->engine == ENGINE_TRANSFORMERS || workload->engine == ENGINE_LLAMA_CPP) {
 		/* Whole prompts at once, one layer at a time; llama.cpp in pieces of 512 tokens. */
-		double tokens = workload->engine == ENGINE_LLAMA_CPP ? fmin(prompt, 512) : prompt;
-
+		tokens = workload->engine == ENGINE_LLAMA_CPP ? fmin(prompt, 512) : prompt;
 		bytes = tokens * 2 * step_width(architecture, tensor);
 		if (has_head)
 			bytes = fmax(bytes,
@@ -117,7 +167,12 @@ static double step_bytes(const struct memory_basis *basis, const struct layout *
 								    : sequences * 4.0));
 		return bytes;
 	}
-	bytes = (is_large ? STEP_TOKENS_LARGE : STEP_TOKENS) * 2 * step_width(architecture, tensor);
+	tokens = is_large ? STEP_TOKENS_LARGE : STEP_TOKENS;
+	if (workload_only_reads(workload))
+		tokens = STEP_TOKENS_POOLING;
+	if (!workload->chunked_prefill)
+		tokens = fmax(tokens, workload->full_context);
+	bytes = tokens * 2 * step_width(architecture, tensor);
 	if (has_head)
 		bytes = fmax(bytes, SAMPLER_COPIES * 4 * architecture->vocab *
 					    (is_large ? STEP_SEQUENCES_LARGE : STEP_SEQUENCES));
@@ -130,8 +185,16 @@ static double step_bytes(const struct memory_basis *basis, const struct layout *
 static double format_bytes(const struct memory_basis *basis, const struct layout *layout,
 			   double step)
 {
+	/* torchao quantises the head as well. */
+	if (format_is_torchao(layout->weight_format))
+		return fmax(step,
+			    TORCHAO_QUANTISE_BYTES *
+				    (double)(basis->parameters.head ? basis->parameters.head
+								    : basis->parameters.embedding));
 	switch ((int)layout->weight_format) {
 	case FORMAT_AWQ:
+	case FORMAT_AWQ_G32:
+	case FORMAT_AWQ_G64:
 		/* Current transformers load a head of their own before they tie it to the embedding
 		 * again. */
 		if (basis->workload->engine == ENGINE_TRANSFORMERS && !layout->is_legacy_engine &&
@@ -139,7 +202,15 @@ static double format_bytes(const struct memory_basis *basis, const struct layout
 			return fmax(step, 2 * (double)basis->parameters.embedding);
 		return step;
 	case FORMAT_GPTQ:
+	case FORMAT_GPTQ_G32:
+	case FORMAT_GPTQ_G64:
+	case FORMAT_GPTQ_INT8:
+	case FORMAT_GPTQ_CHANNEL:
 		return step + 2 * basis->largest_matrix / layout->tensor_parallel;
+	case FORMAT_INT8: /* of bitsandbytes there, of others elsewhere */
+		if (basis->workload->engine != ENGINE_TRANSFORMERS)
+			return step;
+		return fmax(step, QUANTISE_BYTES * basis->largest_matrix);
 	case FORMAT_NF4:
 	case FORMAT_NF4_DQ:
 	case FORMAT_FP4:
@@ -147,6 +218,23 @@ static double format_bytes(const struct memory_basis *basis, const struct layout
 	default: /* every other format is used as it is stored */
 		return step;
 	}
+}
+
+/* Weights of the fullest pipeline stage: its layers, and the embedding on the first or the head on
+ * the last, which holds a copy of the embedding where they are tied. */
+static double stage_weight_bytes(const struct memory_basis *basis, const struct layout *layout)
+{
+	const struct format_facts *facts = format_facts(layout->weight_format);
+	double total = basis->weight_bytes[layout->weight_format],
+	       stages = layout->pipeline_parallel;
+	double embedding = (double)basis->parameters.embedding * facts->other_bits / 8;
+	double head = (double)basis->parameters.head * facts->head_bits / 8;
+
+	if (stages <= 1)
+		return total;
+	if (basis->parameters.head == 0)
+		embedding = (double)basis->parameters.embedding * facts->head_bits / 8;
+	return (total - embedding - head) * stage_share(basis, layout) + fmax(embedding, head);
 }
 
 void memory_serve_terms(const struct memory_basis *basis, const struct layout *layout,
@@ -157,15 +245,11 @@ void memory_serve_terms(const struct memory_basis *basis, const struct layout *l
 	double token, sequence;
 	bool has_cache = workload->architecture->modality != MODALITY_EMBEDDING;
 
-	out->weights_bytes =
-		architecture_weight_bytes(workload->architecture, layout->weight_format) / ways;
-	kv_share(workload->architecture, layout, workload->context, &token, &sequence);
+	out->weights_bytes = stage_weight_bytes(basis, layout) / layout->tensor_parallel;
+	kv_share(basis, layout, &token, &sequence);
 	if (has_cache) {
 		out->kv_bytes_per_token = token;
 		out->kv_cache_bytes = layout->sequences * sequence;
-		if (workload->engine == ENGINE_VLLM || workload->engine == ENGINE_SGLANG)
-			out->kv_cache_bytes += layout->sequences * token * KV_BLOCK_TOKENS / 2 *
-					       (fmod(workload->context, KV_BLOCK_TOKENS) > 0);
 	}
 	out->activations_bytes =
 		format_bytes(basis, layout, step_bytes(basis, layout, accelerator));
@@ -179,14 +263,14 @@ void memory_serve_terms(const struct memory_basis *basis, const struct layout *l
 	if (workload->lora_adapters > 0) {
 		struct workload served = *workload;
 
-		/* Engines reserve rank 16 over all linear layers unless told otherwise. */
+		/* Engines reserve all linear layers, whichever the adapters have. */
 		served.method = METHOD_LORA;
-		served.lora_rank = 16;
 		served.lora_targets = LORA_ALL_LINEAR;
 		out->adapters_bytes = 2 * (double)workload->lora_adapters *
 				      memory_adapter_parameters(&served) / ways;
 	}
-	if (workload->engine != ENGINE_TRANSFORMERS && workload->engine != ENGINE_LLAMA_CPP)
+	/* llama.cpp's graphs hold no memory of their own. */
+	if (workload->cuda_graphs && workload->engine != ENGINE_LLAMA_CPP)
 		out->framework_bytes += GRAPH_BYTES;
 }
 

@@ -9,7 +9,9 @@
 #include "core/speed/internal.h"
 
 #include "core/accuracy.h"
+#include "core/fitted.h"
 #include "core/memory.h"
+#include "core/support.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,24 +37,55 @@ struct ceiling {
 	double matrix, low_precision, attention, bandwidth, tflops_a_watt;
 };
 
-static const struct ceiling ceilings[] = {
+FITTED_TABLE struct ceiling ceilings[] = {
 	{"Volta", 0.80, 0.70, 0.35, 0.80, 0.45},
 	{"Turing", 0.65, 0.60, 0.35, 0.78, 0.60},
-	{"Ampere", 0.87, 0.75, 0.60, 0.80, 0.95},
+	{"Ampere", 0.87, 0.75, 0.60, 0.80, 0.85},
 	{"Ada", 1.09, 0.98, 0.64, 0.88, 0.70},
-	{"Hopper", 0.80, 0.71, 0.50, 0.75, 1.20},
+	{"Hopper", 0.80, 0.71, 0.50, 0.75, 1.25},
 	{"Blackwell Ultra", 0.78, 0.75, 0.45, 0.75, 1.75},
 	{"Blackwell", 0.77, 0.75, 0.45, 0.75, 1.75},
 	{"CDNA2", 0.60, 0.50, 0.30, 0.65, 0.50},
-	{"CDNA3", 0.51, 0.45, 0.30, 0.65, 1.00},
-	{"CDNA4", 0.68, 0.60, 0.35, 0.65, 1.50},
+	{"CDNA3", 0.51, 0.45, 0.40, 0.65, 1.00},
+	{"CDNA4", 0.68, 0.60, 0.50, 0.65, 1.50},
 	{"Gaudi2", 0.97, 0.85, 0.50, 0.75, 1.00},
 	{"Gaudi3", 0.74, 0.70, 0.45, 0.75, 1.50},
 };
 
 /* Chips of the same architecture for workstations and games: other processes, other memory. */
-static const struct ceiling small_ampere = {"Ampere", 0.95, 0.85, 0.60, 0.88, 0.45};
-static const struct ceiling small_blackwell = {"Blackwell", 1.10, 0.97, 0.63, 0.88, 0.82};
+FITTED_TABLE struct ceiling small_ampere = {"Ampere", 0.95, 0.85, 0.60, 0.88, 0.45};
+FITTED_TABLE struct ceiling small_blackwell = {"Blackwell", 1.10, 0.97, 0.63, 0.88, 0.82};
+
+/* Matrices and bandwidth of data-centre chips are measured elsewhere; the rest is fitted. */
+FITTED_COLUMN(ceilings, attention, 0.25, 0.75);
+/* FlashAttention-2 reaches about 0.7 of an A100; it and its successors 0.37 to 0.65 of an H100
+ * (facts/throughput-notes.md 7). */
+FITTED_CELL(ceilings[2].attention, 0.5, 0.75);
+FITTED_CELL(ceilings[4].attention, 0.37, 0.65);
+/* Cards whose datasheet counts half of what the tensor cores do in fp16: scores wait for less. */
+FITTED_CELL(ceilings[3].attention, 0.45, 0.85);
+/* Not less than was measured at full power (hardware-notes 3), where it was. */
+FITTED_COLUMN(ceilings, tflops_a_watt, 0.4, 1.0);
+FITTED_CELL(ceilings[2].tflops_a_watt, 0.84, 1.2);
+/* L4 sustains 0.6 of its peak at 72 W, which is 1.0; larger chips run at higher clocks. */
+FITTED_CELL(ceilings[3].tflops_a_watt, 0.6, 1.0);
+FITTED_CELL(ceilings[4].tflops_a_watt, 1.13, 1.7);
+FITTED_CELL(ceilings[5].tflops_a_watt, 1.26, 2.2);
+FITTED_CELL(ceilings[6].tflops_a_watt, 1.74, 2.3);
+FITTED_CELL(ceilings[8].tflops_a_watt, 0.89, 1.4);
+FITTED_CELL(ceilings[9].tflops_a_watt, 1.21, 1.8);
+FITTED_CELL(ceilings[10].tflops_a_watt, 0.7, 1.2);
+FITTED_CELL(ceilings[11].tflops_a_watt, 1.5, 2.0);
+FITTED_CELL(small_ampere.matrix, 0.7, 1.1);
+FITTED_CELL(small_ampere.low_precision, 0.6, 1.0);
+FITTED_CELL(small_ampere.attention, 0.45, 0.85);
+FITTED_CELL(small_ampere.bandwidth, 0.65, 0.95);
+FITTED_CELL(small_ampere.tflops_a_watt, 0.3, 1.0);
+FITTED_CELL(small_blackwell.matrix, 0.7, 1.2);
+FITTED_CELL(small_blackwell.low_precision, 0.6, 1.1);
+FITTED_CELL(small_blackwell.attention, 0.45, 0.85);
+FITTED_CELL(small_blackwell.bandwidth, 0.65, 0.95);
+FITTED_CELL(small_blackwell.tflops_a_watt, 0.5, 1.5);
 
 static const struct ceiling unknown_ceiling = {"", 0.60, 0.50, 0.35, 0.65, 1.00};
 
@@ -106,11 +139,24 @@ static double peak_tflops(const struct accelerator *accelerator, enum compute_ty
 	return fmax(accelerator->bf16_tflops, accelerator->fp32_tflops);
 }
 
-static enum compute_type compute_type_of(const struct workload *workload, enum format weight_format)
+/* Few bits without kernels for them are unpacked to 16, whatever the card's sheet says of them. */
+static bool is_unpacked(const struct workload *workload, enum format weight_format,
+			const struct accelerator *accelerator)
+{
+	enum compute_type type = format_facts(weight_format)->compute;
+
+	return (type == COMPUTE_FP8 || type == COMPUTE_INT8 || type == COMPUTE_FP4) &&
+	       support_of(workload, weight_format, accelerator).support == SUPPORT_SLOW;
+}
+
+static enum compute_type compute_type_of(const struct workload *workload, enum format weight_format,
+					 const struct accelerator *accelerator)
 {
 	if (workload->task == TASK_INFERENCE)
-		return weight_format == FORMAT_AUTO ? COMPUTE_BF16
-						    : format_facts(weight_format)->compute;
+		return weight_format == FORMAT_AUTO ||
+				       is_unpacked(workload, weight_format, accelerator)
+			       ? COMPUTE_BF16
+			       : format_facts(weight_format)->compute;
 	switch ((enum precision)workload->precision) {
 	case PRECISION_FP32:
 		return COMPUTE_FP32;
@@ -128,34 +174,105 @@ static enum compute_type compute_type_of(const struct workload *workload, enum f
 }
 
 /* A watt does about this much more in half the bits. */
-#define LOW_PRECISION_WATT 1.5
-#define FP4_WATT 2.5
+FITTED(LOW_PRECISION_WATT, 1.5, 1.2, 2.0);
+FITTED(FP4_WATT, 2.5, 1.5, 4.0);
 
-static double sustained_flops(const struct accelerator *accelerator, const struct ceiling *ceiling,
-			      double peak, bool is_low, double watt)
+/* What the card's power allows; without a limit where it is not known. */
+static double powered_flops(const struct accelerator *accelerator, const struct ceiling *ceiling,
+			    double watt)
 {
-	double reachable = peak * (is_low ? ceiling->low_precision : ceiling->matrix);
-	double powered = 1e12 * accelerator->tdp_w * ceiling->tflops_a_watt * watt;
+	return accelerator->tdp_w > 0 ? 1e12 * accelerator->tdp_w * ceiling->tflops_a_watt * watt
+				      : (double)INFINITY;
+}
 
-	return powered > 0 ? fmin(reachable, powered) : reachable;
+/* Tokens that kernels without fused attention score each token against: all, masked or not. */
+static double scored_tokens(const struct workload *workload, const struct layer_kind *kind)
+{
+	double length = (double)workload->sequence_length;
+
+	return kind->window ? fmin(kind->window, length) : length;
 }
 
 /* Bytes that norms, activations, rotations and routing of one token move forward, fused as well as
  * current kernels do: about twice what they would have to save. */
-static void prepare_traffic(const struct architecture *architecture, struct speed_basis *basis)
+static void prepare_traffic(const struct workload *workload, struct speed_basis *basis)
 {
+	const struct architecture *architecture = workload->architecture;
+	bool is_serving = workload->task == TASK_INFERENCE;
+	bool has_source = architecture_has_source(architecture);
+
+	basis->latent_factor = 1;
+	basis->cache_split = fmax(1, architecture_kv_heads_divisor(architecture));
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
 		double hidden = architecture->hidden,
 		       chosen = kind->experts ? kind->experts_active : 0;
 		double heads = (double)kind->heads * kind->head_dim,
 		       width = (double)kind->ffn + kind->shared_ffn;
+		double passed =
+			kind->count * (is_serving ? 1 : workload_token_share(workload, kind));
+		double bytes = 2 * (10 * hidden + 4 * heads + (kind->gated ? 4 : 3) * width +
+				    chosen * (6 * hidden + 4.0 * kind->moe_ffn));
 
-		basis->routed_elements += kind->count * chosen * hidden;
-		basis->traffic_bytes += 2 * kind->count *
-					(10 * hidden + 4 * heads + (kind->gated ? 4 : 3) * width +
-					 chosen * (6 * hidden + 4.0 * kind->moe_ffn));
+		basis->token_layers += passed;
+		basis->routed_elements += passed * chosen * hidden;
+		basis->experts_chosen = fmax(basis->experts_chosen, chosen);
+		basis->expert_flops += passed * 2 * chosen * (kind->gated ? 3 : 2) * kind->moe_ffn *
+				       (kind->moe_hidden ? kind->moe_hidden : hidden);
+		if (kind->attention == ATTENTION_LATENT) {
+			basis->has_latent = true;
+			basis->latent_factor =
+				(2.0 * kind->kv_rank + kind->rope_dim) /
+				(kind->nope_dim + kind->rope_dim + layer_value_dim(kind));
+		}
+		if (kind->experts && kind->moe_ffn >= basis->expert_width) {
+			basis->expert_width = kind->moe_ffn;
+			basis->expert_chance = chosen / kind->experts;
+		}
+		if (kind->attention != ATTENTION_NONE)
+			basis->score_elements +=
+				passed * kind->heads * scored_tokens(workload, kind);
+		if (!is_serving || !has_source || !kind->is_encoder)
+			basis->traffic_bytes += passed * bytes;
+		if (!has_source || kind->is_encoder) {
+			basis->prompt_layers += kind->count;
+			basis->prompt_traffic_bytes += kind->count * bytes;
+		}
 	}
+	if (has_source)
+		basis->prompt_weights =
+			architecture_sequence_flops(architecture, 1, 0).matrices / 2;
+}
+
+/* What attention takes at the lengths of the workload. */
+static void prepare_context(const struct workload *workload, struct speed_basis *basis)
+{
+	const struct architecture *architecture = workload->architecture;
+	bool has_source = architecture_has_source(architecture);
+	double length = (double)workload->sequence_length, half_way;
+	double tokens = workload_sequence_tokens(workload);
+	struct sequence_flops flops;
+
+	if (workload->task == TASK_INFERENCE) {
+		length = (double)workload->prompt_tokens;
+		flops = architecture_sequence_flops(architecture, length, 0);
+		half_way = (has_source ? 0 : length) + fmax(1, (double)workload->output_tokens) / 2;
+		basis->linear_flops = architecture_forward_flops(architecture, 0);
+		basis->decode_flops = architecture_forward_flops(architecture, half_way);
+		basis->cache_elements =
+			architecture_kv_elements(architecture, half_way) +
+			length * architecture_cross_elements_per_source_token(architecture);
+		basis->prompt_flops = flops.matrices / length;
+		if (!has_source && architecture->modality != MODALITY_EMBEDDING)
+			basis->prompt_flops += architecture_head_flops(architecture);
+		basis->pass_attention = flops.attention / length;
+		return;
+	}
+	basis->scored_share = workload_scored_share(workload);
+	flops = architecture_sequence_flops(architecture, length, tokens - length);
+	basis->linear_flops = flops.matrices / tokens +
+			      basis->scored_share * architecture_head_flops(architecture);
+	basis->pass_attention = flops.attention / tokens;
 }
 
 /* Experts that a token does not choose have adapters that it does not pass. */
@@ -172,36 +289,59 @@ static double adapter_sides(const struct workload *workload)
 		const struct layer_kind *kind = &architecture->kinds[i];
 		double idle = kind->experts ? kind->experts - kind->experts_active : 0;
 
-		if (workload->lora_targets == LORA_ALL_LINEAR)
+		if (workload->lora_targets == LORA_ALL_LINEAR || workload->lora_targets == LORA_MLP)
 			sides -= kind->count * idle * (kind->gated ? 3 : 2) *
 				 ((double)architecture->hidden + kind->moe_ffn);
 	}
 	return sides;
 }
 
+/* Correction bits that share GDDR with the data take a sixteenth of it, which the driver hides, and
+ * at least as much of the traffic. */
+FITTED(INLINE_ECC_BANDWIDTH, 0.93, 0.85, 0.97);
+#define INLINE_ECC_MEMORY 0.96
+
+static bool has_inline_ecc(const struct accelerator *accelerator)
+{
+	return strncmp(accelerator->memory_type, "GDDR", 4) == 0 &&
+	       accelerator->memory_usable_mib < INLINE_ECC_MEMORY * 1024 * accelerator->memory_gb;
+}
+
 bool speed_prepare(const struct workload *workload, const struct accelerator *accelerator,
 		   enum format weight_format, struct speed_basis *basis)
 {
 	const struct ceiling *ceiling = ceiling_of(accelerator);
+	enum compute_type type = compute_type_of(workload, weight_format, accelerator);
 	double attention;
 	bool is_low;
 
 	*basis = (struct speed_basis){.workload = workload, .accelerator = accelerator};
 	architecture_count(workload->architecture, &basis->parameters);
-	basis->linear_flops = architecture_forward_flops(workload->architecture, 0);
-	prepare_traffic(workload->architecture, basis);
+	basis->layers = architecture_layers(workload->architecture);
+	basis->experts = architecture_experts(workload->architecture);
+	basis->weight_format = weight_format;
+	basis->weight_bytes = architecture_weight_bytes(workload->architecture, weight_format);
+	basis->accuracy = accuracy_of_speed(workload);
+	prepare_context(workload, basis);
+	prepare_traffic(workload, basis);
 	basis->adapter_sides = adapter_sides(workload);
-	attention = 1e12 * peak_tflops(accelerator, COMPUTE_BF16, &is_low);
-	basis->attention_flops = fmin(attention * ceiling->attention,
-				      sustained_flops(accelerator, ceiling, attention, false, 1));
-	basis->peak_flops =
-		1e12 * peak_tflops(accelerator, compute_type_of(workload, weight_format), &is_low);
-	basis->compute_flops = sustained_flops(
-		accelerator, ceiling, basis->peak_flops, is_low,
-		!is_low							  ? 1
-		: compute_type_of(workload, weight_format) == COMPUTE_FP4 ? FP4_WATT
-									  : LOW_PRECISION_WATT);
+	/* Attention stays in 16 bit but where all is in fp32. */
+	attention = 1e12 * peak_tflops(accelerator,
+				       type == COMPUTE_FP32 ? COMPUTE_FP32 : COMPUTE_BF16, &is_low);
+	basis->attention_flops =
+		fmin(attention * ceiling->attention,
+		     fmin(attention * ceiling->matrix, powered_flops(accelerator, ceiling, 1)));
+	basis->peak_flops = 1e12 * peak_tflops(accelerator, type, &is_low);
+	basis->powered_flops = powered_flops(accelerator, ceiling,
+					     !is_low		   ? 1
+					     : type == COMPUTE_FP4 ? FP4_WATT
+								   : LOW_PRECISION_WATT);
+	basis->compute_flops =
+		fmin(basis->peak_flops * (is_low ? ceiling->low_precision : ceiling->matrix),
+		     basis->powered_flops);
 	basis->memory_bytes_per_second = 1e9 * accelerator->bandwidth_gb_s * ceiling->bandwidth;
+	if (has_inline_ecc(accelerator))
+		basis->memory_bytes_per_second *= INLINE_ECC_BANDWIDTH;
 	return basis->peak_flops > 0 && basis->memory_bytes_per_second > 0;
 }
 
@@ -227,7 +367,7 @@ void speed_estimate(const struct speed_basis *basis, const struct layout *layout
 		    const struct fabric *fabric, struct speed_estimate *out)
 {
 	bool serving = basis->workload->task == TASK_INFERENCE;
-	const struct accuracy *accuracy = accuracy_of_speed(basis->workload);
+	const struct accuracy *accuracy = basis->accuracy;
 	double spread = basis->workload->architecture->uncertainty;
 
 	*out = (struct speed_estimate){0};

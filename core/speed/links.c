@@ -7,16 +7,27 @@
  */
 #include "core/speed/internal.h"
 
+#include "core/fitted.h"
+
 #include <math.h>
 
 #define NVSWITCH_EFFICIENCY 0.80
-#define MESH_EFFICIENCY 0.65 /* unequal pairs: the ring runs at its slowest link */
-#define XGMI_EFFICIENCY 0.75
-#define PCIE_PEER_EFFICIENCY 0.70
-#define PCIE_HOST_EFFICIENCY 0.40 /* GPU -> host -> GPU, shared by all GPUs of the node */
-/* All GPUs of a node together: eight channels of DDR4-3200 sustain about 160 GB/s, and what goes
- * through host memory is written and read. */
-#define PCIE_HOST_NODE_BYTES_PER_SECOND 80e9
+/* Unequal pairs: the ring runs at its slowest link. */
+FITTED(MESH_EFFICIENCY, 0.65, 0.4, 0.85);
+FITTED(XGMI_EFFICIENCY, 0.75, 0.5, 0.9);
+FITTED(PCIE_PEER_EFFICIENCY, 0.55, 0.4, 0.88);
+/* More than the GPUs of one switch or processor reach each other through the link between the two.
+ */
+#define PCIE_NEAR_GPUS 4
+FITTED(PCIE_FAR, 0.4, 0.2, 0.8);
+/* GPU -> host -> GPU, shared by all GPUs of the node. */
+FITTED(PCIE_HOST_EFFICIENCY, 0.40, 0.25, 0.6);
+/* Copies between a GPU and its host: 55.4 of 63 GB/s (facts/hardware-notes.md 2). */
+#define HOST_COPY_EFFICIENCY 0.88
+/* Eight channels of DDR4-3200 sustain about this much for all GPUs of a node together; what goes
+ * from GPU to GPU through host memory is written and read. */
+#define HOST_MEMORY_BYTES_PER_SECOND 160e9
+#define PCIE_HOST_NODE_BYTES_PER_SECOND (HOST_MEMORY_BYTES_PER_SECOND / 2)
 #define TORUS_EFFICIENCY 0.6
 #define RDMA_EFFICIENCY 0.75
 #define EFA_EFFICIENCY 0.70
@@ -53,12 +64,21 @@ static double pcie_bytes_per_second(const struct accelerator *accelerator,
 	return SLOWEST_PCIE_BYTES_PER_SECOND;
 }
 
+double speed_host_bytes_per_second(const struct accelerator *accelerator,
+				   const struct fabric *fabric, int gpus_per_node, bool *assumed)
+{
+	double rate = pcie_bytes_per_second(accelerator, fabric, assumed);
+
+	return fmin(rate * HOST_COPY_EFFICIENCY, HOST_MEMORY_BYTES_PER_SECOND / gpus_per_node);
+}
+
 struct link speed_node_link(const struct accelerator *accelerator, const struct fabric *fabric,
 			    int ways)
 {
 	struct link link = {.latency_seconds = 1.5e-6, .half_bytes = 1e6};
 	double rate = fabric->node_bytes_per_second;
 	enum node_link kind = fabric->node_link;
+	double far = ways > PCIE_NEAR_GPUS ? PCIE_FAR : 1;
 
 	/* Past the bridge everything goes over PCIe. */
 	if (kind == NODE_LINK_NVLINK_PAIR &&
@@ -94,7 +114,7 @@ struct link speed_node_link(const struct accelerator *accelerator, const struct 
 		link.half_bytes = 0.5e6;
 		link.bytes_per_second =
 			pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) *
-			PCIE_PEER_EFFICIENCY;
+			PCIE_PEER_EFFICIENCY * far;
 		return link;
 	case NODE_LINK_UNKNOWN:
 		link.is_assumed = true;
@@ -106,8 +126,8 @@ struct link speed_node_link(const struct accelerator *accelerator, const struct 
 		break;
 	}
 	link.latency_seconds = 15e-6;
-	link.bytes_per_second =
-		pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) * PCIE_HOST_EFFICIENCY;
+	link.bytes_per_second = pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) *
+				PCIE_HOST_EFFICIENCY * far;
 	if (link.bytes_per_second * ways > PCIE_HOST_NODE_BYTES_PER_SECOND)
 		link.bytes_per_second = PCIE_HOST_NODE_BYTES_PER_SECOND / ways;
 	return link;
@@ -161,6 +181,10 @@ double speed_collective(enum collective collective, double bytes, int ways, cons
 		steps = 2 * log2(ways);
 		break;
 	case COLLECTIVE_ALL_GATHER:
+		/* Round a ring; only reductions have a tree. */
+		moved = share * bytes;
+		steps = ways - 1;
+		break;
 	case COLLECTIVE_ALL_TO_ALL:
 		moved = share * bytes;
 		steps = log2(ways);

@@ -3,21 +3,22 @@
  *
  * Tensor parallelism: two all-reduces (or as much in gathers and scatters) a layer and pass of
  * 2 * tokens * hidden bytes. Expert parallelism: every chosen copy of a token goes out and comes
- * back, so 2 * 2 * tokens * chosen * hidden bytes a layer and pass. Data parallelism: gradients
- * once a step; fully sharded weights are gathered for every pass and gradients scattered for every
- * micro-batch. Experts are reduced over the GPUs that hold the same ones.
+ * back, so 2 * 2 * tokens * chosen * hidden bytes a layer and pass; to another node each token goes
+ * once. Context parallelism: keys and values go round all its GPUs. Data parallelism: gradients
+ * once a step, or where they are sharded every micro-batch; fully sharded weights are gathered for
+ * every pass, in a hybrid within the node. Experts are reduced over the GPUs that hold the same.
  */
 #include "core/speed/internal.h"
 
+#include "core/fitted.h"
+
 #include <math.h>
 
-/* A GPU's share of PCIe when all copy to the host at once: half of Gen4 x16. */
-#define HOST_LINK_BYTES_PER_SECOND 16e9
 /* Vectorised Adam on a node's CPUs: 10 B parameters in 2.6 s (ZeRO-Offload paper, recalled). */
 #define CPU_ADAM_PARAMETERS_PER_SECOND 4e9
 /* What async tensor parallelism hides: facts/throughput-notes.md 5 (4-16 % of the step). */
-#define TENSOR_EXPOSED 0.7
-/* Messages of one bucket or layer: what a collective moves at a time. */
+FITTED(TENSOR_EXPOSED, 0.45, 0.3, 1.0);
+/* Messages of one bucket: what a collective moves at a time; gathered weights go layer by layer. */
 #define BUCKET_BYTES 400e6
 
 static bool is_frozen(const struct workload *workload)
@@ -25,11 +26,12 @@ static bool is_frozen(const struct workload *workload)
 	return workload->task == TASK_FINETUNE && workload_base_is_frozen(workload);
 }
 
-/* Seconds to move `bytes` through `ways` GPUs, of which `inside` share a node, in buckets. */
-static double spread_seconds(enum collective collective, double bytes, int inside, int ways,
-			     const struct link *node, const struct link *cluster)
+/* Seconds to move `bytes` through `ways` GPUs, of which `inside` share a node, in buckets or in so
+ * many parts if they are more. */
+static double spread_seconds(enum collective collective, double bytes, double parts, int inside,
+			     int ways, const struct link *node, const struct link *cluster)
 {
-	double buckets = fmax(1, ceil(bytes / BUCKET_BYTES)), seconds = 0;
+	double buckets = fmax(parts, ceil(bytes / BUCKET_BYTES)), seconds = 0;
 	int outside = inside > 0 ? ways / inside : ways;
 
 	if (ways <= 1 || bytes <= 0)
@@ -53,7 +55,7 @@ static double stage_bytes(const struct speed_basis *basis, const struct layout *
 	double share = (double)basis->parameters.experts / total;
 
 	if (is_frozen(workload) && layout->weight_format != FORMAT_AUTO)
-		bytes = architecture_weight_bytes(workload->architecture, layout->weight_format);
+		bytes = speed_weight_bytes(basis, layout->weight_format);
 	bytes /= (double)layout->tensor_parallel * layout->pipeline_parallel;
 	return experts ? bytes * share / layout->expert_parallel : bytes * (1 - share);
 }
@@ -61,7 +63,8 @@ static double stage_bytes(const struct speed_basis *basis, const struct layout *
 static double data_seconds(const struct speed_basis *basis, const struct layout *layout,
 			   const struct fabric *fabric, bool *assumed)
 {
-	bool zero3 = layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
+	bool hybrid = layout->sharding == SHARDING_HYBRID;
+	bool zero3 = layout->sharding == SHARDING_ZERO3 || hybrid;
 	double micro_batches = (double)layout->accumulation, seconds = 0;
 	int model = layout->tensor_parallel * layout->pipeline_parallel;
 	int inside = layout->gpus_per_node / model;
@@ -80,17 +83,26 @@ static double data_seconds(const struct speed_basis *basis, const struct layout 
 				   : layout->data_parallel;
 		int near = experts ? inside / layout->expert_parallel : inside;
 
+		double parts = zero3 ? basis->layers / layout->pipeline_parallel : 1;
+		double gather, reduce;
+
 		near = near < 1 ? 1 : near;
+		gather = spread_seconds(COLLECTIVE_ALL_GATHER, bytes, parts, near,
+					hybrid ? near : ways, &node, &cluster);
 		if (zero3)
-			seconds += 2 * micro_batches *
-				   spread_seconds(COLLECTIVE_ALL_GATHER, bytes, near, ways, &node,
-						  &cluster);
-		if (!is_frozen(basis->workload) && zero3)
-			seconds += micro_batches * spread_seconds(COLLECTIVE_ALL_GATHER, bytes,
-								  near, ways, &node, &cluster);
-		else if (!is_frozen(basis->workload))
-			seconds += spread_seconds(COLLECTIVE_ALL_REDUCE, bytes, near, ways, &node,
-						  &cluster);
+			seconds += 2 * micro_batches * gather;
+		if (is_frozen(basis->workload))
+			continue;
+		reduce = spread_seconds(COLLECTIVE_ALL_REDUCE, hybrid ? bytes / near : bytes, 1,
+					hybrid ? 1 : near, hybrid ? ways / near : ways, &node,
+					&cluster);
+		/* Scattering gradients takes as long as gathering weights. */
+		if (zero3)
+			seconds += micro_batches * gather + (hybrid ? reduce : 0);
+		else if (layout->sharding == SHARDING_ZERO2)
+			seconds += (micro_batches + 1) * gather;
+		else
+			seconds += reduce;
 	}
 	return seconds;
 }
@@ -103,7 +115,7 @@ static double expert_seconds(const struct speed_basis *basis, const struct layou
 		       layout->tensor_parallel;
 	int ways = layout->expert_parallel, inside = layout->gpus_per_node;
 	struct link node, cluster;
-	double seconds, far;
+	double seconds, nodes;
 
 	if (ways <= 1)
 		return 0;
@@ -111,34 +123,63 @@ static double expert_seconds(const struct speed_basis *basis, const struct layou
 	node = speed_node_link(basis->accelerator, fabric, inside);
 	cluster = speed_cluster_link(fabric, layout->gpus_per_node);
 	*assumed |= node.is_assumed;
-	far = 1 - (double)inside / ways;
-	seconds = bytes * (1 - 1.0 / ways) * (1 - far) / node.bytes_per_second;
-	if (far > 0)
-		seconds += bytes * far / cluster.bytes_per_second;
+	nodes = (double)ways / inside;
+	seconds = bytes * (1 - 1.0 / ways) / nodes / node.bytes_per_second;
+	/* A token goes once to each other node that holds one of its experts, whatever their number
+	 * (DeepEP): the mean of the nodes hit by so many draws. */
+	if (nodes > 1)
+		seconds += bytes / basis->experts_chosen * (nodes - 1) *
+			   (1 - pow(1 - 1 / nodes, basis->experts_chosen)) /
+			   cluster.bytes_per_second;
 	/* Once forward, once backward, and once more where the layer is recomputed. */
 	return seconds * (count > 3.5 ? 3 : 2);
+}
+
+/* Keys and values of a micro-batch go round the ways once forward; backward they do so again, their
+ * gradients with them. */
+static double context_seconds(const struct speed_basis *basis, const struct layout *layout,
+			      const struct fabric *fabric, double tokens, bool *assumed)
+{
+	int ways = layout->context_parallel,
+	    inside = layout->gpus_per_node / layout->tensor_parallel;
+	double layers = basis->token_layers / layout->pipeline_parallel;
+	double bytes = 2 * tokens *
+		       architecture_kv_elements_per_token(basis->workload->architecture) /
+		       layout->pipeline_parallel / layout->tensor_parallel;
+	struct link link;
+
+	if (ways <= 1)
+		return 0;
+	link = inside >= ways ? speed_node_link(basis->accelerator, fabric, ways)
+			      : speed_cluster_link(fabric, layout->gpus_per_node);
+	*assumed |= link.is_assumed;
+	return 3 * (ways - 1) *
+	       (layers * link.latency_seconds +
+		(bytes + layers * link.half_bytes) / link.bytes_per_second);
 }
 
 /* What states in host memory cost a step: gradients down, weights up, Adam on the CPU, and with
  * parameters off the card too, the weights of every pass. */
 static double host_seconds(const struct speed_basis *basis, const struct layout *layout,
-			   double passes)
+			   const struct fabric *fabric, double passes, bool *assumed)
 {
 	double parameters = (double)basis->parameters.total;
-	double gpus = (double)layout->gpus_per_node * layout->nodes, seconds = 0;
+	double gpus = (double)layout->gpus_per_node * layout->nodes, seconds = 0, link;
 
 	if (layout->offload == OFFLOAD_NONE)
 		return 0;
+	link = speed_host_bytes_per_second(basis->accelerator, fabric, layout->gpus_per_node,
+					   assumed);
 	/* Adapters' states are a fraction of a per cent of this. */
 	if (!is_frozen(basis->workload))
 		seconds = parameters / layout->nodes / CPU_ADAM_PARAMETERS_PER_SECOND +
-			  parameters / gpus * 4 / HOST_LINK_BYTES_PER_SECOND;
+			  parameters / gpus * 4 / link;
 	if (layout->offload == OFFLOAD_PARAMETERS) {
 		double bytes =
 			(stage_bytes(basis, layout, false) + stage_bytes(basis, layout, true)) /
 			layout->data_parallel;
 
-		seconds += bytes * passes / HOST_LINK_BYTES_PER_SECOND;
+		seconds += bytes * passes / link;
 	}
 	return seconds;
 }
@@ -147,9 +188,9 @@ void speed_traffic(const struct speed_basis *basis, const struct layout *layout,
 		   const struct fabric *fabric, double count, struct traffic *out, bool *assumed)
 {
 	const struct architecture *architecture = basis->workload->architecture;
-	double tokens = (double)layout->micro_batch * (double)basis->workload->sequence_length /
+	double tokens = (double)layout->micro_batch * workload_sequence_tokens(basis->workload) /
 			layout->context_parallel;
-	double layers = (double)architecture_layers(architecture) / layout->pipeline_parallel;
+	double layers = basis->token_layers / layout->pipeline_parallel;
 
 	*out = (struct traffic){0};
 	if (layout->tensor_parallel > 1) {
@@ -163,6 +204,7 @@ void speed_traffic(const struct speed_basis *basis, const struct layout *layout,
 					 layout->tensor_parallel, &link);
 	}
 	out->experts = expert_seconds(basis, layout, fabric, tokens, count, assumed);
+	out->context = context_seconds(basis, layout, fabric, tokens, assumed);
 	out->data = data_seconds(basis, layout, fabric, assumed);
-	out->host = host_seconds(basis, layout, 2 * (double)layout->accumulation);
+	out->host = host_seconds(basis, layout, fabric, 2 * (double)layout->accumulation, assumed);
 }

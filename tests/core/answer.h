@@ -96,6 +96,17 @@ static inline const struct recommendation *by_type(const struct recommend_answer
 	return NULL;
 }
 
+/* What `objective: time` and the Pareto front compare: of a service a request's latency, else the
+ * time to the result. */
+static inline double time_of(const struct recommend_request *request,
+			     const struct recommendation *item)
+{
+	if (item->cost.basis == COST_MONTH)
+		return item->plan.speed.ttft_seconds +
+		       item->plan.speed.tpot_seconds * (double)request->workload.output_tokens;
+	return item->cost.elapsed_seconds;
+}
+
 static inline double key_of(const struct recommend_request *request,
 			    const struct recommendation *item)
 {
@@ -107,7 +118,9 @@ static inline double key_of(const struct recommend_request *request,
 	case OBJECTIVE_TOTAL_COST:
 		return (double)item->cost.total_micros;
 	case OBJECTIVE_TIME:
+		return time_of(request, item);
 	case OBJECTIVE_VALUE:
+		return (double)item->cost.total_micros * time_of(request, item);
 	case OBJECTIVES:
 		break;
 	}

@@ -187,12 +187,10 @@ static void set_field(struct workload *workload, const char *name, const char *v
 	abort();
 }
 
-struct workload market_workload(const char *model, const char *fields)
+struct workload market_fields(const char *model, const char *fields)
 {
 	const struct model *found = model_find(model);
 	struct workload workload = {0};
-	struct error error;
-	struct arena arena;
 	char text[1024], *rest = text, *field;
 
 	REQUIRE(found && strlen(fields) < sizeof(text));
@@ -207,6 +205,15 @@ struct workload market_workload(const char *model, const char *fields)
 		*value++ = '\0';
 		set_field(&workload, field, value);
 	}
+	return workload;
+}
+
+struct workload market_workload(const char *model, const char *fields)
+{
+	struct workload workload = market_fields(model, fields);
+	struct error error;
+	struct arena arena;
+
 	arena_init(&arena, 1 << 16);
 	error_init(&error, &arena);
 	if (!workload_complete(&workload, "/workload", &error)) {

@@ -39,6 +39,9 @@ struct catalogue *market_build(struct market *market);
  * sequence_length=2048 ...", names and values as in the API. Completed; aborts on a fault. */
 struct workload market_workload(const char *model, const char *fields);
 
+/* The same before it is completed. */
+struct workload market_fields(const char *model, const char *fields);
+
 /* A request for it without constraints and filters. */
 struct recommend_request market_request(const struct workload *workload);
 

@@ -179,44 +179,6 @@ START_TEST(divisors_are_common_to_all_layers)
 }
 END_TEST
 
-START_TEST(bare_numbers_give_that_many_parameters)
-{
-	static const double sizes[] = {1e6, 1e7,  1.25e8, 5e8,	 1e9,  3e9,
-				       7e9, 13e9, 70e9,	  405e9, 1e12, 1e14};
-	struct architecture architecture;
-	struct parameter_count count;
-	const char *reason;
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		ck_assert_msg(architecture_from_parameters(sizes[i], &architecture), "%g",
-			      sizes[i]);
-		architecture_count(&architecture, &count);
-		ck_assert_msg(fabs((double)count.total / sizes[i] - 1) < 0.002, "%g: %lu", sizes[i],
-			      (unsigned long)count.total);
-		ck_assert(architecture.uncertainty > 0);
-		ck_assert_msg(architecture_check(&architecture, &reason), "%g: %s", sizes[i],
-			      reason);
-	}
-	/* What is known of the size's best known model: 8 KV heads of 128, 80 layers of 8192. */
-	ck_assert(architecture_from_parameters(70e9, &architecture));
-	ck_assert_int_eq(architecture.hidden, 8192);
-	ck_assert_int_eq(architecture_layers(&architecture), 80);
-	ASSERT_WHOLE(architecture_kv_elements_per_token(&architecture), 163840);
-}
-END_TEST
-
-START_TEST(senseless_sizes_are_refused)
-{
-	struct architecture architecture;
-
-	memset(&architecture, 7, sizeof(architecture));
-	ck_assert(!architecture_from_parameters(9e5, &architecture));
-	ck_assert(!architecture_from_parameters(1.1e14, &architecture));
-	ck_assert(!architecture_from_parameters((double)NAN, &architecture));
-	ck_assert(!architecture_from_parameters(-1, &architecture));
-}
-END_TEST
-
 START_TEST(the_check_names_what_is_wrong)
 {
 	struct architecture broken = *known("meta-llama/Llama-3.1-8B");
@@ -241,6 +203,34 @@ START_TEST(the_check_names_what_is_wrong)
 }
 END_TEST
 
+/* An encoder sees the whole sequence where a decoder sees half of it on average; the two sides of
+ * an encoder-decoder take their own tokens, and its cross-attention the source's keys. */
+START_TEST(a_sequence_costs_what_each_side_sees)
+{
+	const struct architecture *bert = known("google-bert/bert-large-uncased");
+	const struct architecture *llama = known("meta-llama/Llama-3.1-8B");
+	const struct architecture *t5 = known("google-t5/t5-small");
+	struct sequence_flops flops = architecture_sequence_flops(bert, 512, 0);
+	double layer = 12.0 * 1024 * 1024, one = 512 * 512 + 2 * 512 * 2048;
+
+	ASSERT_WHOLE(flops.matrices, 512 * 2 * 24 * layer);
+	ASSERT_WHOLE(flops.attention, 24 * 4.0 * 1024 * 512 * 512);
+	flops = architecture_sequence_flops(llama, 1000, 0);
+	ASSERT_WHOLE(flops.attention, 32 * 4.0 * 4096 * 1000 * 500);
+	ASSERT_WHOLE(flops.matrices + 1000 * architecture_head_flops(llama),
+		     1000 * architecture_forward_flops(llama, 0));
+	/* T5-small: 6 + 6 layers, attention of 4 x 512^2, an MLP of 2 x 512 x 2048. */
+	flops = architecture_sequence_flops(t5, 100, 10);
+	ASSERT_WHOLE(flops.matrices, 2 * 6 *
+					     (100 * (one + 3 * 512 * 512) +
+					      10 * (one + 5 * 512 * 512) + 100 * 2 * 512 * 512));
+	ASSERT_WHOLE(flops.attention, 6 * 4.0 * 512 * (100 * 100 + 10 * 5 + 10 * 100));
+	/* One token of the decoder: none of the encoder's work, no keys of the source. */
+	ASSERT_WHOLE(architecture_forward_flops(t5, 0) - architecture_head_flops(t5),
+		     2 * 6 * (one + 5 * 512 * 512));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("architecture");
@@ -255,9 +245,8 @@ int main(void)
 	tcase_add_test(tests, forward_flops_follow_the_published_formula);
 	tcase_add_test(tests, experts_that_rest_cost_no_flops);
 	tcase_add_test(tests, divisors_are_common_to_all_layers);
-	tcase_add_test(tests, bare_numbers_give_that_many_parameters);
-	tcase_add_test(tests, senseless_sizes_are_refused);
 	tcase_add_test(tests, the_check_names_what_is_wrong);
+	tcase_add_test(tests, a_sequence_costs_what_each_side_sees);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -39,7 +39,10 @@ START_TEST(every_format_has_facts)
 			      facts->name);
 		ck_assert_msg(facts->other_bits >= 2.6 && facts->other_bits <= 32, "%s",
 			      facts->name);
-		ck_assert_msg(facts->head_bits >= facts->other_bits, "%s", facts->name);
+		/* Only torchao packs the head and leaves the embedding. */
+		ck_assert_msg(facts->head_bits >= facts->other_bits ||
+				      format_is_torchao((enum format)i),
+			      "%s", facts->name);
 	}
 }
 END_TEST
@@ -50,6 +53,52 @@ START_TEST(only_llama_cpp_types_are_gguf)
 	ck_assert(format_is_gguf(FORMAT_IQ1_S));
 	ck_assert(!format_is_gguf(FORMAT_NVFP4));
 	ck_assert(!format_is_gguf(FORMAT_AUTO));
+}
+END_TEST
+
+/* Bits that a GPTQ or AWQ group takes: 4 a weight, a scale of 16 and a zero of 4 bits a group. */
+START_TEST(smaller_groups_cost_more)
+{
+	static const struct {
+		enum format format;
+		double group;
+	} groups[] = {{FORMAT_GPTQ_G32, 32},	  {FORMAT_GPTQ_G64, 64}, {FORMAT_GPTQ, 128},
+		      {FORMAT_AWQ_G32, 32},	  {FORMAT_AWQ_G64, 64},	 {FORMAT_AWQ, 128},
+		      {FORMAT_GPTQ_CHANNEL, 4096}};
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		ck_assert_double_eq_tol(format_facts(groups[i].format)->linear_bits,
+					4 + 20 / groups[i].group, 0.005);
+		ck_assert(format_is_packed_integer(groups[i].format));
+	}
+	ck_assert(!format_is_packed_integer(FORMAT_GPTQ_INT8));
+	ck_assert(!format_is_packed_integer(FORMAT_NF4));
+}
+END_TEST
+
+/* torchao's README: sizes of Llama-3-8B without its embedding of 525336576 weights. */
+START_TEST(torchao_sizes_come_out_as_published)
+{
+	static const struct {
+		const char *name;
+		double gb;
+	} sizes[] = {{"torchao_int8", 7.52},
+		     {"torchao_fp6", 5.63},
+		     {"torchao_int4", 4.22},
+		     {"torchao_int4_sparse", 3.05},
+		     {"torchao_fp8", 7.51}};
+	const struct architecture *llama = &model_find("meta-llama/Llama-3.1-8B")->architecture;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int format = names_find(&format_names, sizes[i].name);
+
+		ck_assert_double_eq_tol(architecture_weight_bytes(llama, (enum format)format) -
+						2 * 525336576.0,
+					sizes[i].gb * 1e9, 0.01e9);
+		ck_assert(format_is_torchao((enum format)format));
+	}
+	ck_assert(!format_is_torchao(FORMAT_MXFP4));
+	ck_assert(!format_is_torchao(FORMAT_GPTQ_CHANNEL));
 }
 END_TEST
 
@@ -76,6 +125,8 @@ int main(void)
 	tcase_add_test(tests, names_are_found_as_users_write_them);
 	tcase_add_test(tests, every_format_has_facts);
 	tcase_add_test(tests, only_llama_cpp_types_are_gguf);
+	tcase_add_test(tests, smaller_groups_cost_more);
+	tcase_add_test(tests, torchao_sizes_come_out_as_published);
 	tcase_add_test(tests, whole_files_come_out_as_published);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -203,18 +203,18 @@ START_TEST(null_kv_heads_mean_as_many_as_heads)
 }
 END_TEST
 
-START_TEST(defaults_of_the_class_fill_only_a_nested_part)
+START_TEST(defaults_of_the_class_fill_a_nested_part)
 {
 	struct architecture architecture;
 
 	ck_assert(read_text("{\"model_type\":\"llava\",\"text_config\":{\"vocab_size\":32064}}",
 			    &architecture));
 	ck_assert_uint_eq(total_of(&architecture), 6738939904); /* LLaVA-1.5-7B's text model */
-	ck_assert(!read_text("{\"model_type\":\"llama\",\"vocab_size\":32064}", &architecture));
-	ck_assert_int_eq(error.code, ERROR_INVALID);
+	/* A family without defaults names all that is missing at once. */
+	ck_assert(!read_text("{\"model_type\":\"longcat_flash\"}", &architecture));
 	ck_assert_str_eq(error.first->pointer, "/hidden_size");
 	ck_assert_str_eq(error.first->code, "missing");
-	ck_assert_uint_ge(error.count, 3); /* hidden, layers and heads, all at once */
+	ck_assert_uint_ge(error.count, 2);
 }
 END_TEST
 
@@ -296,47 +296,35 @@ START_TEST(absurd_sizes_are_refused)
 }
 END_TEST
 
-/* The keys of facts/hf-config-fields.md 7, each with the format it means. */
-START_TEST(quantisation_says_the_format)
+/* Every size that is there but senseless is named at its place. */
+START_TEST(senseless_sizes_are_named_at_their_place)
 {
 	static const struct {
-		const char *quantisation;
-		enum format format;
+		const char *keys, *pointer;
 	} cases[] = {
-		{"{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":128}", FORMAT_GPTQ},
-		{"{\"quant_method\":\"gptq\",\"bits\":8}", FORMAT_INT8},
-		{"{\"quant_method\":\"awq\",\"bits\":4}", FORMAT_AWQ},
-		{"{\"load_in_4bit\":true,\"bnb_4bit_quant_type\":\"nf4\"}", FORMAT_NF4},
-		{"{\"load_in_4bit\":true,\"bnb_4bit_quant_type\":\"nf4\","
-		 "\"bnb_4bit_use_double_quant\":true}",
-		 FORMAT_NF4_DQ},
-		{"{\"quant_method\":\"bitsandbytes\",\"load_in_8bit\":true}", FORMAT_INT8},
-		{"{\"quant_method\":\"fp8\",\"weight_block_size\":[128,128]}", FORMAT_FP8},
-		{"{\"quant_method\":\"fbgemm_fp8\"}", FORMAT_FP8},
-		{"{\"quant_method\":\"mxfp4\"}", FORMAT_MXFP4},
-		{"{\"quant_method\":\"fp8\",\"quant_algo\":\"NVFP4\"}", FORMAT_NVFP4},
-		{"{\"quant_algo\":\"FP8\"}", FORMAT_FP8},
-		{"{\"quant_method\":\"compressed-tensors\",\"config_groups\":{\"group_0\":{"
-		 "\"weights\":"
-		 "{\"num_bits\":8,\"type\":\"float\"}}}}",
-		 FORMAT_FP8},
-		{"{\"quant_method\":\"compressed-tensors\",\"config_groups\":{\"group_0\":{"
-		 "\"weights\":"
-		 "{\"num_bits\":4,\"type\":\"int\",\"group_size\":32}}}}",
-		 FORMAT_INT4},
-		{"{\"quant_method\":\"hqq\"}", FORMAT_AUTO},
+		{"\"hidden_size\":0", "/hidden_size"},
+		{"\"hidden_size\":-4096", "/hidden_size"},
+		{"\"num_hidden_layers\":0", "/num_hidden_layers"},
+		{"\"num_hidden_layers\":1e9", "/num_hidden_layers"},
+		{"\"num_attention_heads\":0", "/num_attention_heads"},
+		{"\"num_attention_heads\":1e308", "/num_attention_heads"},
+		{"\"num_key_value_heads\":0", "/num_key_value_heads"},
+		{"\"vocab_size\":0", "/vocab_size"},
+		{"\"vocab_size\":1.5", "/vocab_size"},
+		{"\"intermediate_size\":0", "/intermediate_size"},
+		{"\"head_dim\":0", "/head_dim"},
+		{"\"intermediate_size\":\"big\"", "/intermediate_size"},
 	};
-	struct architecture architecture;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[600];
+		struct architecture architecture;
+		char text[200];
 
-		snprintf(text, sizeof(text),
-			 "{" LLAMA ",\"dtype\":\"bfloat16\",\"quantization_config\":%s}",
-			 cases[i].quantisation);
-		ck_assert(read_text(text, &architecture));
-		ck_assert_msg(architecture.native_format == cases[i].format, "%s",
-			      cases[i].quantisation);
+		error_init(&error, &arena);
+		snprintf(text, sizeof(text), "{\"model_type\":\"llama\",%s}", cases[i].keys);
+		ck_assert_msg(!read_text(text, &architecture), "%s", text);
+		ck_assert_msg(error.first != NULL, "%s: %s", text, error.detail);
+		ck_assert_str_eq(error.first->pointer, cases[i].pointer);
 	}
 }
 END_TEST
@@ -395,12 +383,12 @@ int main(void)
 	tcase_add_test(tests, every_shared_file_is_read_or_refused_with_a_reason);
 	tcase_add_test(tests, a_flat_decoder_is_read);
 	tcase_add_test(tests, null_kv_heads_mean_as_many_as_heads);
-	tcase_add_test(tests, defaults_of_the_class_fill_only_a_nested_part);
+	tcase_add_test(tests, defaults_of_the_class_fill_a_nested_part);
 	tcase_add_test(tests, errors_point_into_the_nested_part);
 	tcase_add_test(tests, unknown_families_are_refused_by_name);
 	tcase_add_test(tests, other_files_are_refused_with_a_hint);
 	tcase_add_test(tests, absurd_sizes_are_refused);
-	tcase_add_test(tests, quantisation_says_the_format);
+	tcase_add_test(tests, senseless_sizes_are_named_at_their_place);
 	tcase_add_test(tests, a_vision_tower_is_counted);
 	tcase_add_test(tests, sizes_by_layer_are_read);
 	suite_add_tcase(suite, tests);

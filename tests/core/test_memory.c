@@ -401,6 +401,57 @@ START_TEST(the_budget_leaves_the_rest_to_the_cache)
 }
 END_TEST
 
+/* BERT keeps nothing between requests, whatever its length; an embedder made of a decoder neither.
+ */
+START_TEST(what_only_reads_has_no_cache)
+{
+	static const char *const ids[] = {"BAAI/bge-m3", "intfloat/e5-mistral-7b-instruct"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct request request = serving(ids[i], 64, 512, 0);
+
+		estimate(&request);
+		ck_same(request.memory.kv_cache_bytes, 0);
+		ck_same(request.memory.kv_bytes_per_token, 0);
+		ck_same(request.memory.weights_bytes, 2.0 * (double)request.basis.parameters.total);
+	}
+}
+END_TEST
+
+/* T5-11B: 24 decoder layers of 128 heads of 128 keep their own tokens and once those of the source.
+ */
+START_TEST(a_decoder_keeps_the_keys_of_its_source_once)
+{
+	struct request request = serving("google-t5/t5-11b", 4, 500, 100);
+	double element = 24.0 * 128 * 2 * 128 * 2;
+
+	estimate(&request);
+	ck_same(request.memory.kv_cache_bytes, 4 * (500 + 100) * element);
+	ck_same(request.memory.kv_bytes_per_token, element);
+}
+END_TEST
+
+/* Targets of one token leave the decoder's layers almost no traces: the encoder's remain. */
+START_TEST(each_side_leaves_what_its_own_tokens_leave)
+{
+	struct request equal = training("google/flan-t5-xl", METHOD_FULL, STACK_HUGGINGFACE, 512);
+	struct request shorter;
+
+	equal.layout.recompute = RECOMPUTE_NONE;
+	equal.layout.micro_batch = 64; /* beyond what the optimizer's step takes */
+	equal.workload.given |= SAID(target_length);
+	shorter = equal;
+	equal.workload.target_length = 512;
+	shorter.workload.target_length = 1;
+	estimate(&equal);
+	estimate(&shorter);
+	ck_assert_double_lt(shorter.memory.activations_bytes,
+			    0.55 * equal.memory.activations_bytes);
+	ck_assert_double_gt(shorter.memory.activations_bytes,
+			    0.35 * equal.memory.activations_bytes);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("memory");
@@ -423,6 +474,9 @@ int main(void)
 	tcase_add_test(tcase, paged_and_offloaded_states_leave_the_card);
 	tcase_add_test(tcase, cache_blocks_round_up);
 	tcase_add_test(tcase, the_budget_leaves_the_rest_to_the_cache);
+	tcase_add_test(tcase, what_only_reads_has_no_cache);
+	tcase_add_test(tcase, a_decoder_keeps_the_keys_of_its_source_once);
+	tcase_add_test(tcase, each_side_leaves_what_its_own_tokens_leave);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);
 }

@@ -112,9 +112,10 @@ START_TEST(serving_8b_at_8k_times_32)
 	static const char bf16[] =
 		"task=inference prompt_tokens=7936 output_tokens=256 concurrency=32 "
 		"weight_format=bf16 kv_format=bf16";
+	/* Of room alone: an L4 takes longer for such a prompt than people wait. */
 	static const char any[] =
 		"task=inference prompt_tokens=7936 output_tokens=256 concurrency=32 "
-		"weight_format=bf16";
+		"weight_format=bf16 max_ttft_seconds=0";
 	static const char model[] = "meta-llama/Llama-3.1-8B";
 	struct workload workload = market_workload(model, any);
 	struct shape l40s = shape_of("L40S 48GB", 1, false), l4 = shape_of("L4 24GB", 1, false);
@@ -274,6 +275,119 @@ START_TEST(a_rate_takes_as_many_copies_as_it_needs)
 }
 END_TEST
 
+/* The first token must come in time with the wait for it: by more copies where need be. */
+START_TEST(a_limit_on_the_first_token_counts_the_queue)
+{
+	static const char fields[] =
+		"task=inference requests_per_second=20 prompt_tokens=1000 output_tokens=200";
+	struct workload free = market_workload("meta-llama/Llama-3.1-8B", fields);
+	struct shape shape = shape_of("L40S 48GB", 1, false);
+	struct plan_set loose, tight;
+
+	plan_of(&free, &shape, 64, &loose);
+	ck_assert_int_gt(loose.count, 0);
+	ck_assert_double_gt(loose.plans[0].wait_seconds, 0);
+	ck_assert_double_le(loose.plans[0].utilisation, PLAN_TARGET_LOAD + 1e-9);
+	/* Between the prompt alone and what it takes with the queue. */
+	free.max_ttft_seconds = loose.plans[0].speed.ttft_seconds + loose.plans[0].wait_seconds / 4;
+	plan_of(&free, &shape, 64, &tight);
+	ck_assert_int_gt(tight.count, 0);
+	for (int i = 0; i < tight.count; i++)
+		ck_assert_double_le(tight.plans[i].speed.ttft_seconds + tight.plans[i].wait_seconds,
+				    free.max_ttft_seconds);
+	/* Less than the prompt alone cannot be had. */
+	free.max_ttft_seconds = loose.plans[0].speed.ttft_seconds / 50;
+	plan_of(&free, &shape, 64, &tight);
+	ck_assert_int_eq(tight.count, 0);
+	ck_assert_int_eq(tight.failure, PLAN_TOO_SLOW);
+}
+END_TEST
+
+START_TEST(replicas_that_must_stay_up_are_planned)
+{
+	struct workload workload = market_workload(
+		"meta-llama/Llama-3.1-8B", "task=inference requests_per_second=0.5 min_replicas=3");
+	struct shape one = shape_of("H100 SXM5 80GB", 1, false),
+		     eight = shape_of("H100 SXM5 80GB", 8, false);
+	struct plan_set set;
+
+	plan_of(&workload, &one, 8, &set);
+	ck_assert_int_gt(set.count, 0);
+	ck_assert_int_eq(set.plans[0].layout.nodes, 3);
+	plan_of(&workload, &eight, 8, &set);
+	ck_assert_int_gt(set.count, 0);
+	for (int i = 0; i < set.count; i++)
+		ck_assert_int_ge(set.plans[i].layout.replicas, 3);
+}
+END_TEST
+
+/* 64 heads go over 2 of 3 GPUs and over 4 of 6. */
+START_TEST(gpus_without_work_are_told)
+{
+	struct workload workload =
+		market_workload("meta-llama/Llama-3.1-70B", "task=inference concurrency=4");
+	struct shape three = shape_of("H200 SXM 141GB", 3, false);
+	struct plan_set set;
+
+	plan_of(&workload, &three, 1, &set);
+	ck_assert_int_eq(set.count, 1);
+	ck_assert_int_eq(
+		set.plans[0].layout.tensor_parallel * set.plans[0].layout.pipeline_parallel, 2);
+	ck_assert_int_eq(set.plans[0].idle_gpus, 1);
+}
+END_TEST
+
+/* Both dies of an MI250X are GPUs to software, with half of the card each; slices of one card
+ * cannot exchange data. */
+START_TEST(cards_of_dies_and_slices_are_planned_as_software_sees_them)
+{
+	struct workload serve = market_workload("meta-llama/Llama-3.1-8B",
+						"task=inference concurrency=4 weight_format=bf16");
+	struct workload train =
+		market_workload("meta-llama/Llama-3.1-8B", "task=finetune method=lora");
+	struct shape dies = shape_of("MI250X 128GB (2 GCD)", 1, false);
+	struct shape slices = shape_of("RTX PRO 6000 Blackwell Server MIG 48GB", 2, false);
+	struct plan_set set;
+
+	plan_of(&serve, &dies, 1, &set);
+	ck_assert_int_eq(set.count, 1);
+	ck_assert_int_eq(set.plans[0].layout.gpus_per_node, 2);
+	ck_assert_double_eq_tol(set.plans[0].usable_bytes,
+				accelerator_memory_bytes(dies.accelerator) / 2, MIB);
+	plan_of(&serve, &slices, 1, &set);
+	ck_assert_int_eq(set.count, 1);
+	ck_assert_int_eq(set.plans[0].layout.tensor_parallel, 1);
+	ck_assert_int_eq(set.plans[0].layout.replicas, 2);
+	plan_of(&train, &slices, 1, &set);
+	ck_assert_int_eq(set.count, 1);
+	ck_assert_int_eq(set.plans[0].layout.data_parallel, 1);
+	ck_assert_int_eq(set.plans[0].idle_gpus, 1);
+}
+END_TEST
+
+/* The bound on the search holds, is told, and leaves a plan. */
+START_TEST(a_search_that_is_cut_says_so)
+{
+	struct workload workload = market_workload(
+		"deepseek-ai/DeepSeek-V3", "task=pretrain stack=torchtitan sequence_length=131072");
+	struct shape shape = shape_of("B200 SXM 180GB", 8, true);
+	static struct plan_basis basis;
+	struct plan_set set;
+
+	plan_prepare(&workload, &basis);
+	basis.evaluations = PLAN_EVALUATIONS_MAX; /* others took all */
+	plan_shape(&basis, &shape, 1024, &set);
+	ck_assert(set.is_cut);
+	ck_assert_int_lt(basis.evaluations, PLAN_EVALUATIONS_MAX + PLAN_EVALUATIONS_SHAPE);
+	plan_prepare(&workload, &basis);
+	plan_shape(&basis, &shape, 64, &set);
+	ck_assert_int_gt(set.count, 0);
+	ck_assert_int_lt(basis.evaluations, 2 * PLAN_EVALUATIONS_SHAPE);
+	for (int i = 0; i < set.count; i++)
+		ck_assert_int_eq(set.plans[i].is_cut, set.is_cut);
+}
+END_TEST
+
 /* DeepSeek-V3: 671e9 weights in 4 bits are 312 GiB and more, a quarter of them on each GPU. What
  * is named is that, not what is left of it over several machines. */
 START_TEST(the_nearest_miss_is_what_one_machine_would_need)
@@ -294,11 +408,12 @@ START_TEST(the_nearest_miss_is_what_one_machine_would_need)
 	ck_assert_double_lt(set.nearest.memory.device_bytes, 671e9 / 2 / 4 * 1.3);
 	ck_assert_double_eq_tol(set.nearest_distance,
 				set.nearest.memory.device_bytes / set.nearest_limit_bytes, 1e-9);
-	/* With the cache of all that is asked. */
+	/* With the cache of all that is asked, of which a stage holds its layers. */
 	ck_assert_int_eq(wide.count, 0);
 	ck_assert_double_eq_tol(wide.nearest.layout.sequences, 64, 1e-9);
-	ck_assert_double_gt(wide.nearest.memory.kv_cache_bytes,
-			    60 * set.nearest.memory.kv_cache_bytes);
+	ck_assert_double_gt(
+		wide.nearest.memory.kv_cache_bytes * wide.nearest.layout.pipeline_parallel,
+		60 * set.nearest.memory.kv_cache_bytes * set.nearest.layout.pipeline_parallel);
 }
 END_TEST
 
@@ -453,6 +568,11 @@ int main(void)
 	tcase_add_test(tests, a_given_batch_is_kept_to_the_sequence);
 	tcase_add_test(tests, latency_limits_are_kept_or_told);
 	tcase_add_test(tests, a_rate_takes_as_many_copies_as_it_needs);
+	tcase_add_test(tests, a_limit_on_the_first_token_counts_the_queue);
+	tcase_add_test(tests, replicas_that_must_stay_up_are_planned);
+	tcase_add_test(tests, gpus_without_work_are_told);
+	tcase_add_test(tests, cards_of_dies_and_slices_are_planned_as_software_sees_them);
+	tcase_add_test(tests, a_search_that_is_cut_says_so);
 	tcase_add_test(tests, the_nearest_miss_is_what_one_machine_would_need);
 	tcase_add_test(tests, too_few_machines_for_a_rate_is_a_miss_of_speed);
 	tcase_add_test(tests, offload_comes_only_where_it_is_asked);

@@ -80,8 +80,15 @@ START_TEST(fp8_and_fp4_need_their_tensor_cores)
 	struct workload full = workload_of(TASK_PRETRAIN, METHOD_FULL);
 
 	EXPECT(&serve, FORMAT_FP8, "A100 SXM4 80GB", SUPPORT_SLOW, "no_fp8_kernels");
+	EXPECT(&serve, FORMAT_FP8, "T4 16GB", SUPPORT_NO, "no_fp8_kernels");
+	EXPECT(&serve, FORMAT_MXFP4, "T4 16GB", SUPPORT_NO, "no_fp4_kernels");
+	EXPECT(&serve, FORMAT_MXFP4, "A100 SXM4 80GB", SUPPORT_SLOW, "no_fp4_kernels");
+	EXPECT(&serve, FORMAT_MXFP4, "H100 SXM5 80GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_NVFP4, "H100 SXM5 80GB", SUPPORT_SLOW, "no_fp4_kernels");
 	serve.engine = ENGINE_TENSORRT_LLM;
 	EXPECT(&serve, FORMAT_FP8, "A100 SXM4 80GB", SUPPORT_NO, "no_fp8_kernels");
+	EXPECT(&serve, FORMAT_MXFP4, "A100 SXM4 80GB", SUPPORT_NO, "no_fp4_kernels");
+	EXPECT(&serve, FORMAT_FP16, "T4 16GB", SUPPORT_NO, "dropped_by_frameworks");
 	EXPECT(&serve, FORMAT_NVFP4, "H100 SXM5 80GB", SUPPORT_NO, "no_fp4_kernels");
 	full.precision = PRECISION_FP8;
 	EXPECT(&full, FORMAT_AUTO, "A100 SXM4 80GB", SUPPORT_NO, "no_fp8_kernels");
@@ -107,7 +114,11 @@ START_TEST(formats_belong_to_engines)
 
 	EXPECT(&serve, FORMAT_Q4_K_M, "H100 SXM5 80GB", SUPPORT_NO, "format_needs_llama_cpp");
 	EXPECT(&serve, FORMAT_AWQ, "T4 16GB", SUPPORT_SLOW, "slow_4bit_kernels");
-	EXPECT(&serve, FORMAT_GPTQ, "V100 SXM2 16GB", SUPPORT_NO, "no_4bit_kernels");
+	EXPECT(&serve, FORMAT_AWQ, "V100 SXM2 16GB", SUPPORT_NO, "no_4bit_kernels");
+	EXPECT(&serve, FORMAT_GPTQ, "V100 SXM2 16GB", SUPPORT_SLOW, "slow_4bit_kernels");
+	EXPECT(&serve, FORMAT_INT8, "V100 SXM2 16GB", SUPPORT_NO, "no_int8_kernels");
+	EXPECT(&serve, FORMAT_INT8, "T4 16GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_INT8, "B200 SXM 180GB", SUPPORT_SLOW, "no_int8_kernels");
 }
 END_TEST
 
@@ -120,8 +131,40 @@ START_TEST(other_vendors_have_their_own_limits)
 	EXPECT(&qlora, FORMAT_NF4, "TPU v5e (per chip)", SUPPORT_NO, "bitsandbytes_needs_gpu");
 	serve.engine = ENGINE_TENSORRT_LLM;
 	EXPECT(&serve, FORMAT_BF16, "MI300X 192GB", SUPPORT_NO, "engine_needs_nvidia");
+	EXPECT(&serve, FORMAT_BF16, "TPU v6e (per chip)", SUPPORT_NO, "engine_needs_nvidia");
 	serve.engine = ENGINE_VLLM;
 	EXPECT(&serve, FORMAT_BF16, "TPU v6e (per chip)", SUPPORT_UNKNOWN, "other_software_stack");
+	EXPECT(&serve, FORMAT_FP8, "MI300X 192GB", SUPPORT_RUNS, "");
+	EXPECT(&serve, FORMAT_AWQ, "MI300X 192GB", SUPPORT_NO, "no_integer_kernels");
+	EXPECT(&serve, FORMAT_BF16, "Gaudi3 (HL-325) 128GB", SUPPORT_RUNS, "");
+	serve.engine = ENGINE_LLAMA_CPP;
+	EXPECT(&serve, FORMAT_Q4_K_M, "Gaudi3 (HL-325) 128GB", SUPPORT_NO, "engine_needs_gpu");
+	EXPECT(&qlora, FORMAT_NF4, "Gaudi3 (HL-325) 128GB", SUPPORT_UNKNOWN, "bitsandbytes_intel");
+	qlora.stack = STACK_UNSLOTH;
+	EXPECT(&qlora, FORMAT_NF4, "Inferentia2 32GB", SUPPORT_NO, "stack_needs_gpu");
+}
+END_TEST
+
+/* What a stack or an engine has no code for runs on no card. */
+START_TEST(architectures_belong_to_stacks_and_engines)
+{
+	struct workload serve = workload_of(TASK_INFERENCE, METHOD_FULL);
+	struct workload train = workload_of(TASK_PRETRAIN, METHOD_FULL);
+	const char *card = "H100 SXM5 80GB";
+
+	serve.architecture = train.architecture = &model_find("google/flan-t5-xl")->architecture;
+	EXPECT(&serve, FORMAT_BF16, card, SUPPORT_NO, "engine_lacks_architecture");
+	serve.engine = ENGINE_TRANSFORMERS;
+	EXPECT(&serve, FORMAT_BF16, card, SUPPORT_RUNS, "");
+	serve.engine = ENGINE_LLAMA_CPP;
+	EXPECT(&serve, FORMAT_Q8_0, card, SUPPORT_RUNS, "");
+	train.stack = STACK_TORCHTITAN;
+	EXPECT(&train, FORMAT_AUTO, card, SUPPORT_NO, "stack_lacks_architecture");
+	train.stack = STACK_MEGATRON;
+	EXPECT(&train, FORMAT_AUTO, card, SUPPORT_RUNS, "");
+	train.architecture = &model_find("google-bert/bert-base-uncased")->architecture;
+	train.stack = STACK_TORCHTITAN;
+	EXPECT(&train, FORMAT_AUTO, card, SUPPORT_NO, "stack_lacks_architecture");
 }
 END_TEST
 
@@ -150,6 +193,7 @@ int main(void)
 	tcase_add_test(tcase, dropped_parts_do_not_run);
 	tcase_add_test(tcase, formats_belong_to_engines);
 	tcase_add_test(tcase, other_vendors_have_their_own_limits);
+	tcase_add_test(tcase, architectures_belong_to_stacks_and_engines);
 	tcase_add_test(tcase, every_combination_has_a_verdict);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

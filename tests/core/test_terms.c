@@ -119,13 +119,16 @@ START_TEST(spot_bands_are_by_type_and_region)
 		ck_assert_double_gt(
 			terms_spot_interruptions_per_hour("aws", row->type, row->region), 0);
 	}
-	/* A month at that rate is survived as often as the band says. */
-	ck_assert_double_eq_tol(1 - exp(-730 * terms_spot_interruptions_per_hour(
-						       "aws", "p4de.24xlarge", "us-east-1")),
-				0.025, 1e-6);
-	ck_assert_double_eq_tol(1 - exp(-730 * terms_spot_interruptions_per_hour(
-						       "aws", "g4dn.xlarge", "us-east-1")),
-				0.175, 1e-6);
+	/* Rates stand to each other as the hazards behind the bands' frequencies do, and the top
+	 * band's is that of its traces. */
+	ck_assert_double_eq_tol(
+		terms_spot_interruptions_per_hour("aws", "p4de.24xlarge", "us-east-1"),
+		0.25 * log(0.975) / log(0.75), 1e-9);
+	ck_assert_double_eq_tol(
+		terms_spot_interruptions_per_hour("aws", "g4dn.xlarge", "us-east-1"),
+		0.25 * log(0.825) / log(0.75), 1e-9);
+	ck_assert_double_eq_tol(terms_spot_interruptions_per_hour("aws", "p3.2xlarge", "us-west-2"),
+				0.25, 1e-9);
 	ck_assert_double_eq_tol(terms_spot_interruptions_per_hour("aws", "p5.48xlarge", "mars"),
 				provider, 1e-12);
 	ck_assert(isnan(terms_spot_interruptions_per_hour("gcp", "g4dn.xlarge", "us-east-1")));

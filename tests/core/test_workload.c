@@ -304,6 +304,84 @@ START_TEST(a_rate_leaves_concurrency_to_the_planner)
 }
 END_TEST
 
+START_TEST(the_model_decides_which_lengths_it_takes)
+{
+	struct workload bert = blank(TASK_INFERENCE), t5 = blank(TASK_PRETRAIN);
+	struct workload decoder = blank(TASK_PRETRAIN);
+
+	bert.architecture = &model_find("google-bert/bert-base-uncased")->architecture;
+	t5.architecture = &model_find("google/flan-t5-xl")->architecture;
+	ck_assert(workload_complete(&bert, "/workload", &error));
+	ck_assert_int_eq(bert.prompt_tokens, 512); /* as long as its positions */
+	ck_assert_int_eq(bert.output_tokens, 0);
+	ck_assert(!workload_takes(&bert, WORKLOAD_output_tokens));
+	GIVE(bert, output_tokens, 0);
+	ck_assert(workload_complete(&bert, "/workload", &error));
+	GIVE(bert, output_tokens, 16);
+	GIVE(bert, kv_format, FORMAT_FP8);
+	expect_fault(&bert, "/workload/output_tokens", "not_applicable");
+	ck_assert_ptr_nonnull(item("/workload/kv_format"));
+	error_init(&error, &arena);
+	GIVE(t5, examples, 10);
+	GIVE(t5, sequence_length, 512);
+	ck_assert(workload_complete(&t5, "/workload", &error));
+	ck_assert_int_eq(t5.target_length, 128);
+	ck_assert_double_eq_tol(t5.tokens, 10 * (512 + 128), 1e-9);
+	ck_assert_int_eq(t5.stack, STACK_HUGGINGFACE);
+	GIVE(decoder, target_length, 128);
+	expect_fault(&decoder, "/workload/target_length", "not_applicable");
+}
+END_TEST
+
+/* Tuned to embed, no token is scored; learning to fill gaps, all are by transformers and 15 % by
+ * those who pick them out. */
+START_TEST(an_encoder_scores_what_its_loss_looks_at)
+{
+	struct workload bert = blank(TASK_FINETUNE);
+
+	bert.architecture = &model_find("google-bert/bert-base-uncased")->architecture;
+	GIVE(bert, method, METHOD_FULL);
+	ck_assert(workload_complete(&bert, "", &error));
+	ck_assert_double_eq_tol(workload_scored_share(&bert), 0, 1e-12);
+	bert.task = TASK_PRETRAIN;
+	ck_assert_double_eq_tol(workload_scored_share(&bert), 1, 1e-12);
+	bert.stack = STACK_MEGATRON;
+	ck_assert_double_eq_tol(workload_scored_share(&bert), 0.15, 1e-12);
+}
+END_TEST
+
+START_TEST(what_is_odd_is_warned_of_and_not_refused)
+{
+	static const struct {
+		const char *fields, *code, *pointer;
+	} cases[] = {
+		{"task=finetune method=lora sequence_length=200000", "beyond_context",
+		 "/w/sequence_length"},
+		{"task=inference prompt_tokens=131000 output_tokens=100", "beyond_context",
+		 "/w/prompt_tokens"},
+		{"task=inference prompt_tokens=130000 output_tokens=100", NULL, NULL},
+		{"task=finetune method=lora sessions=3", "no_effect", "/w/sessions"},
+		{"task=finetune method=lora sessions=3 total_tokens=9", NULL, NULL},
+		{"task=inference mode=batch hours_per_day=3", "no_effect", "/w/hours_per_day"},
+		{"task=inference hours_per_day=3", NULL, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct workload workload =
+			market_workload("meta-llama/Llama-3.1-8B", cases[i].fields);
+
+		error_init(&error, &arena);
+		workload_warn(&workload, "/w", &error);
+		ck_assert_msg(!error.first == !cases[i].code, "%s", cases[i].fields);
+		if (!cases[i].code)
+			continue;
+		ck_assert_str_eq(error.first->code, cases[i].code);
+		ck_assert_str_eq(error.first->pointer, cases[i].pointer);
+		ck_assert_ptr_null(error.first->next);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("workload");
@@ -324,6 +402,9 @@ int main(void)
 	tcase_add_test(tests, the_amount_of_work_has_three_spellings);
 	tcase_add_test(tests, the_context_is_the_mean_where_it_is_given);
 	tcase_add_test(tests, a_rate_leaves_concurrency_to_the_planner);
+	tcase_add_test(tests, the_model_decides_which_lengths_it_takes);
+	tcase_add_test(tests, an_encoder_scores_what_its_loss_looks_at);
+	tcase_add_test(tests, what_is_odd_is_warned_of_and_not_refused);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

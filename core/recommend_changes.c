@@ -1,0 +1,226 @@
+/*
+ * Changes: the other ways that remedies try, each as a change of the request: what a workload can
+ * do without, and what its caller might.
+ */
+#include "core/recommend_parts.h"
+
+static bool is_training(const struct workload *workload)
+{
+	return workload->task != TASK_INFERENCE;
+}
+
+static bool is_method(const struct workload *workload, enum method method)
+{
+	return workload->task == TASK_FINETUNE && workload->method == (int)method;
+}
+
+static bool to_adapters(struct recommend_request *request, enum method method, enum format base)
+{
+	struct workload *workload = &request->workload;
+
+	workload->method = (int)method;
+	workload->base_format = (int)base;
+	if (workload->lora_rank < 1)
+		workload->lora_rank = 16;
+	workload->lora_targets = LORA_ALL_LINEAR;
+	return true;
+}
+
+static bool apply_lora(struct recommend_request *request)
+{
+	return is_method(&request->workload, METHOD_FULL) &&
+	       to_adapters(request, METHOD_LORA, FORMAT_BF16);
+}
+
+static bool apply_qlora(struct recommend_request *request)
+{
+	return (is_method(&request->workload, METHOD_FULL) ||
+		is_method(&request->workload, METHOD_LORA)) &&
+	       to_adapters(request, METHOD_QLORA, FORMAT_NF4);
+}
+
+static bool apply_small_optimizer(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_training(workload) || workload_base_is_frozen(workload) ||
+	    workload->optimizer != OPTIMIZER_ADAMW)
+		return false;
+	workload->optimizer = OPTIMIZER_ADAMW_8BIT;
+	return true;
+}
+
+static bool apply_pure_bf16(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_training(workload) || workload_base_is_frozen(workload) ||
+	    workload->precision == PRECISION_BF16 || workload->stack == STACK_MEGATRON)
+		return false;
+	workload->precision = PRECISION_BF16;
+	return true;
+}
+
+static bool apply_recompute(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_training(workload) ||
+	    (workload->recompute != RECOMPUTE_NONE && workload->recompute != RECOMPUTE_SELECTIVE))
+		return false;
+	workload->recompute = RECOMPUTE_FULL;
+	return true;
+}
+
+static bool apply_micro_batch(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_training(workload) || workload->micro_batch <= 1)
+		return false;
+	workload->micro_batch = 1;
+	return true;
+}
+
+static bool apply_offload(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_training(workload) || workload->offload != OFFLOAD_NONE)
+		return false;
+	workload->offload = OFFLOAD_AUTO;
+	return true;
+}
+
+static bool apply_sharding(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_training(workload) || workload->sharding == SHARDING_AUTO ||
+	    workload->sharding == SHARDING_ZERO3)
+		return false;
+	workload->sharding = SHARDING_ZERO3;
+	return true;
+}
+
+/* Bits of a format that is asked for; left to the planner, those that it tries first. */
+static double bits_of(int format, enum format first)
+{
+	return format_facts(format == FORMAT_AUTO ? first : (enum format)format)->linear_bits;
+}
+
+static bool apply_kv_fp8(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (is_training(workload) || bits_of(workload->kv_format, FORMAT_BF16) <= 8)
+		return false;
+	workload->kv_format = FORMAT_FP8;
+	return true;
+}
+
+static bool apply_weights(struct recommend_request *request, enum format format)
+{
+	struct workload *workload = &request->workload;
+	enum format native = workload->architecture->native_format;
+
+	if (is_training(workload) || workload->engine == ENGINE_LLAMA_CPP ||
+	    bits_of(workload->weight_format, native == FORMAT_AUTO ? FORMAT_BF16 : native) <=
+		    format_facts(format)->linear_bits)
+		return false;
+	workload->weight_format = (int)format;
+	return true;
+}
+
+static bool apply_weights_fp8(struct recommend_request *request)
+{
+	return apply_weights(request, FORMAT_FP8);
+}
+
+static bool apply_weights_awq(struct recommend_request *request)
+{
+	return apply_weights(request, FORMAT_AWQ);
+}
+
+/* Training of every weight keeps to one node unless told: spread_remedy() looks beyond. */
+bool recommend_may_spread(const struct recommend_request *request)
+{
+	const struct workload *workload = &request->workload;
+
+	return request->constraints.max_nodes == 0 &&
+	       (workload->task == TASK_PRETRAIN || is_method(workload, METHOD_FULL));
+}
+
+static bool apply_more_nodes(struct recommend_request *request)
+{
+	int nodes = recommend_max_nodes(request);
+
+	if (nodes >= 16 || recommend_may_spread(request))
+		return false;
+	request->constraints.max_nodes = nodes < 4 ? 4 : 16;
+	return true;
+}
+
+static bool apply_spot(struct recommend_request *request)
+{
+	if (!is_training(&request->workload) || request->workload.fault_tolerant)
+		return false;
+	request->workload.fault_tolerant = true;
+	return true;
+}
+
+static bool apply_no_deadline(struct recommend_request *request)
+{
+	if (!(request->constraints.deadline_seconds > 0))
+		return false;
+	request->constraints.deadline_seconds = 0;
+	return true;
+}
+
+static bool apply_no_budget(struct recommend_request *request)
+{
+	struct constraints *constraints = &request->constraints;
+
+	if (constraints->max_total_micros == PRICE_UNKNOWN &&
+	    constraints->max_usd_per_hour_micros == PRICE_UNKNOWN)
+		return false;
+	constraints->max_total_micros = constraints->max_usd_per_hour_micros = PRICE_UNKNOWN;
+	return true;
+}
+
+static bool has_filters(const struct filters *filters)
+{
+	return filters->providers_count || filters->regions_count || filters->countries_count ||
+	       filters->accelerators_count || filters->price_kinds || filters->features ||
+	       filters->least_gpus > 0 || filters->most_gpus > 0 || filters->available_only ||
+	       filters->max_age_seconds > 0;
+}
+
+static bool apply_no_filters(struct recommend_request *request)
+{
+	if (!has_filters(&request->filters))
+		return false;
+	request->filters = (struct filters){0};
+	return true;
+}
+
+/* Least intrusive first; what the caller ruled out comes last. */
+const struct change recommend_changes[] = {
+	{"recompute", apply_recompute, "With full recomputation of activations"},
+	{"micro_batch", apply_micro_batch, "With a micro-batch of one and more accumulation"},
+	{"shard", apply_sharding, "With full sharding (ZeRO-3, FSDP)"},
+	{"quantise_kv", apply_kv_fp8, "With the KV cache in fp8"},
+	{"more_nodes", apply_more_nodes, "With more machines"},
+	{"small_optimizer", apply_small_optimizer, "With 8-bit AdamW"},
+	{"pure_bf16", apply_pure_bf16, "With weights, gradients and states all in bf16"},
+	{"quantise_weights", apply_weights_fp8, "With weights in fp8"},
+	{"quantise_weights", apply_weights_awq, "With weights in 4 bits (AWQ)"},
+	{"lora", apply_lora, "With LoRA instead of training every weight"},
+	{"qlora", apply_qlora, "With QLoRA, the base frozen in 4 bits"},
+	{"offload", apply_offload, "With states offloaded to host memory"},
+	{"spot", apply_spot, "With checkpoints that make the work fault-tolerant, on spot"},
+	{"relax_deadline", apply_no_deadline, "Without the deadline"},
+	{"relax_budget", apply_no_budget, "Without the budget"},
+	{"relax_filters", apply_no_filters, "Without the filters"},
+};
+const size_t recommend_changes_count = sizeof(recommend_changes) / sizeof(recommend_changes[0]);
