@@ -177,7 +177,9 @@ static const struct verb verbs[] = {
 	{"parse", "PROVIDER [FILE]", "what a provider's payload would become", ingest_verb_parse},
 	{"migrate", "", "bring the database up to date", verb_migrate},
 	{"size", "FILE|- [--json]", "the memory of a workload", terminal_size},
-	{"recommend", "FILE|- [--json]", "ranked instances for a workload", terminal_recommend},
+	{"recommend", "FILE|- [--json | --explain N | --launch skypilot|dstack|command[:N]]",
+	 "ranked instances for a workload; all about one; what starts it", terminal_recommend},
+	{"compare", "FILE|- [--json]", "a workload in several variants", terminal_compare},
 	{"healthcheck", "[ready]", "is the ops port alive, or ready", verb_healthcheck},
 	{"check-config", "", "every setting and where it comes from", verb_check_config},
 };

@@ -9,6 +9,7 @@
 struct generation {
 	struct generation *next;
 	struct catalogue *catalogue;
+	struct kept *kept;
 	size_t references; /* one is the slot's own while it is current */
 };
 
@@ -16,6 +17,7 @@ struct snapshot_slot {
 	pthread_mutex_t lock;
 	struct generation *generations; /* newest first */
 	struct generation *current;
+	struct kept_counts counts;
 };
 
 struct snapshot_slot *snapshot_slot_new(void)
@@ -46,6 +48,7 @@ static void generation_free(struct generation *generation)
 {
 	if (!generation)
 		return;
+	kept_free(generation->kept);
 	catalogue_free(generation->catalogue);
 	free(generation);
 }
@@ -73,6 +76,32 @@ const struct catalogue *snapshot_acquire(struct snapshot_slot *slot)
 	return catalogue;
 }
 
+/* With the lock held. */
+static struct generation *generation_of(const struct snapshot_slot *slot,
+					const struct catalogue *catalogue)
+{
+	struct generation *generation = slot->generations;
+
+	while (generation && generation->catalogue != catalogue)
+		generation = generation->next;
+	return generation;
+}
+
+struct kept *snapshot_kept(struct snapshot_slot *slot, const struct catalogue *catalogue)
+{
+	const struct generation *generation;
+
+	pthread_mutex_lock(&slot->lock);
+	generation = generation_of(slot, catalogue);
+	pthread_mutex_unlock(&slot->lock);
+	return generation ? generation->kept : NULL;
+}
+
+const struct kept_counts *snapshot_kept_counts(const struct snapshot_slot *slot)
+{
+	return &slot->counts;
+}
+
 void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalogue)
 {
 	struct generation *generation, *dead = NULL;
@@ -80,9 +109,7 @@ void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalo
 	if (!catalogue)
 		return;
 	pthread_mutex_lock(&slot->lock);
-	generation = slot->generations;
-	while (generation && generation->catalogue != catalogue)
-		generation = generation->next;
+	generation = generation_of(slot, catalogue);
 	if (generation)
 		dead = drop(slot, generation);
 	pthread_mutex_unlock(&slot->lock);
@@ -92,6 +119,7 @@ void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalo
 bool snapshot_publish(struct snapshot_slot *slot, struct catalogue *catalogue)
 {
 	struct generation *next = malloc(sizeof(*next)), *dead = NULL;
+	struct kept *kept = next ? kept_new(&slot->counts) : NULL;
 	const struct catalogue *now;
 
 	if (!next)
@@ -100,13 +128,14 @@ bool snapshot_publish(struct snapshot_slot *slot, struct catalogue *catalogue)
 	now = slot->current ? slot->current->catalogue : NULL;
 	if (now && strcmp(now->epoch, catalogue->epoch) == 0 && now->version > catalogue->version) {
 		pthread_mutex_unlock(&slot->lock);
+		kept_free(kept);
 		free(next);
 		return false;
 	}
 	if (slot->current)
 		dead = drop(slot, slot->current);
 	*next = (struct generation){
-		.next = slot->generations, .catalogue = catalogue, .references = 1};
+		.next = slot->generations, .catalogue = catalogue, .kept = kept, .references = 1};
 	slot->generations = slot->current = next;
 	pthread_mutex_unlock(&slot->lock);
 	generation_free(dead);

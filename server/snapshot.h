@@ -11,6 +11,8 @@
 #include "core/catalogue.h"
 #include "core/error.h"
 
+#include "server/kept.h"
+
 struct snapshot_slot;
 
 struct snapshot_slot *snapshot_slot_new(void);
@@ -19,6 +21,13 @@ void snapshot_slot_free(struct snapshot_slot *slot); /* no reader may be left */
 /* NULL while nothing was published. Each acquired catalogue must be released once. */
 const struct catalogue *snapshot_acquire(struct snapshot_slot *slot);
 void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalogue);
+
+/* What is remembered as long as an acquired catalogue lives; NULL when there was no memory for it.
+ */
+struct kept *snapshot_kept(struct snapshot_slot *slot, const struct catalogue *catalogue);
+
+/* Of all that is and was kept. */
+const struct kept_counts *snapshot_kept_counts(const struct snapshot_slot *slot);
 
 /* Takes the catalogue over. False, and the catalogue stays the caller's, when its version is older
  * than the one in place (same epoch) or memory is out. */

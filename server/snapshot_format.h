@@ -15,7 +15,7 @@
 
 #define SNAPSHOT_MAGIC "gpupick\n"
 #define SNAPSHOT_MAGIC_BYTES 8
-#define SNAPSHOT_FORMAT 1
+#define SNAPSHOT_FORMAT 2
 /* Magic, format (4), bytes that follow the header (8), their checksum (8). */
 #define SNAPSHOT_HEADER_BYTES (SNAPSHOT_MAGIC_BYTES + 4 + 8 + 8)
 

@@ -141,6 +141,8 @@ static void take_provider(struct cursor *cursor, struct provider_status *out)
 	out->rows_accepted = take64(cursor);
 	out->rows_rejected = take64(cursor);
 	out->rows_unmapped = take64(cursor);
+	out->rejections = take_text(cursor);
+	out->rows_usual = take64(cursor);
 	out->offers = take64(cursor);
 	out->is_stale = take64(cursor) != 0;
 }
@@ -159,7 +161,7 @@ static bool take_rows(struct cursor *cursor, struct arena *arena, struct catalog
 	offers = arena_array(arena, out->offers_count, sizeof(*offers));
 	for (size_t i = 0; i < out->offers_count && offers; i++)
 		take_offer(cursor, &offers[i]);
-	out->providers_count = take_count(cursor, 4 * 4 + 9 * 8);
+	out->providers_count = take_count(cursor, 5 * 4 + 10 * 8);
 	providers = arena_array(arena, out->providers_count, sizeof(*providers));
 	for (size_t i = 0; i < out->providers_count && providers; i++)
 		take_provider(cursor, &providers[i]);

@@ -159,10 +159,10 @@ static void save_offer(struct saving *saving, const struct offer *offer)
 
 static void save_provider(struct saving *saving, const struct provider_status *status)
 {
-	const int64_t numbers[] = {
-		status->last_attempt_us, status->last_success_us, status->refresh_seconds,
-		status->rows_seen,	 status->rows_accepted,	  status->rows_rejected,
-		status->rows_unmapped,	 status->offers,	  status->is_stale};
+	const int64_t numbers[] = {status->last_attempt_us, status->last_success_us,
+				   status->refresh_seconds, status->rows_seen,
+				   status->rows_accepted,   status->rows_rejected,
+				   status->rows_unmapped};
 
 	save_text(saving, status->provider);
 	save_text(saving, status->source);
@@ -170,6 +170,10 @@ static void save_provider(struct saving *saving, const struct provider_status *s
 	save_text(saving, status->detail);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		put64(&saving->rows, numbers[i]);
+	save_text(saving, status->rejections);
+	put64(&saving->rows, status->rows_usual);
+	put64(&saving->rows, status->offers);
+	put64(&saving->rows, status->is_stale);
 }
 
 static void save_unmapped(struct saving *saving, const struct unmapped *unmapped)

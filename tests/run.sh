@@ -52,7 +52,7 @@ step_lint() {
 	# shellcheck disable=SC2046
 	check "clang-format" clang-format --dry-run -Werror $(git ls-files '*.c' '*.h')
 	# shellcheck disable=SC2046
-	check "shellcheck" shellcheck -S warning $(git ls-files '*.sh' 'tests/*/run')
+	check "shellcheck" shellcheck -S warning $(git ls-files '*.sh' 'tests/*/run' 'tests/*/fit')
 	[ -x tests/api/lint.sh ] && check "OpenAPI linters" tests/api/lint.sh
 	check "systemd units" deploy/systemd/verify.sh
 }

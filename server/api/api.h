@@ -6,6 +6,7 @@
 
 route_handler api_recommendations; /* POST /v1/recommendations */
 route_handler api_sizing;	   /* POST /v1/sizing */
+route_handler api_comparisons;	   /* POST /v1/comparisons */
 route_handler api_prices;	   /* GET  /v1/prices */
 route_handler api_price;	   /* GET  /v1/prices/{} */
 route_handler api_accelerators;	   /* GET  /v1/accelerators */

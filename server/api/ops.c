@@ -72,6 +72,8 @@ bool ops_metrics(struct request *request, struct reply *reply, struct error *err
 
 	writer_init(&writer, METRICS_BYTES_MAX);
 	metrics_render(request->server->metrics, &writer);
+	if (request->server->slot)
+		kept_render(snapshot_kept_counts(request->server->slot), &writer);
 	reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	return finish(&writer, reply, error);
 }

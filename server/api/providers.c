@@ -5,6 +5,8 @@
 #include "server/api/query.h"
 #include "server/api/render.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void render_term(struct writer *writer, const char *key, enum term term)
@@ -45,6 +47,24 @@ static void render_terms(struct writer *writer, const struct terms *terms)
 	writer_end_object(writer);
 }
 
+/* "no_price 2, schema 1" as an object. */
+static void render_rejections(struct writer *writer, const char *text)
+{
+	writer_key(writer, "rejections");
+	writer_begin_object(writer);
+	while (*text) {
+		size_t name = strcspn(text, " ");
+		char reason[32];
+
+		snprintf(reason, sizeof(reason), "%.*s", name < 31 ? (int)name : 31, text);
+		text += name;
+		render_integer(writer, reason, strtoll(text, NULL, 10));
+		text += strcspn(text, ",");
+		text += strspn(text, ", ");
+	}
+	writer_end_object(writer);
+}
+
 static void render_feed(struct writer *writer, const struct provider_status *status, int64_t now_us)
 {
 	writer_begin_object(writer);
@@ -59,6 +79,8 @@ static void render_feed(struct writer *writer, const struct provider_status *sta
 	render_integer(writer, "rows_accepted", status->rows_accepted);
 	render_integer(writer, "rows_rejected", status->rows_rejected);
 	render_integer(writer, "rows_unmapped", status->rows_unmapped);
+	render_known(writer, "rows_usual", (double)status->rows_usual, 0);
+	render_rejections(writer, status->rejections);
 	render_flag(writer, "stale", status->is_stale);
 	writer_end_object(writer);
 }

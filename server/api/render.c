@@ -1,8 +1,6 @@
 /* Render: the key-and-value shorthands of render.h. */
 #include "server/api/render.h"
 
-#include "server/clock.h"
-
 void render_text(struct writer *writer, const char *key, const char *text)
 {
 	writer_key(writer, key);
@@ -57,8 +55,5 @@ void render_known(struct writer *writer, const char *key, double value, int deci
 void render_age(struct writer *writer, const char *key, int64_t then_us, int64_t now_us)
 {
 	writer_key(writer, key);
-	if (then_us == 0)
-		writer_null(writer);
-	else /* clocks of two machines may differ a little: never a negative age */
-		writer_integer(writer, now_us > then_us ? (now_us - then_us) / US_PER_SECOND : 0);
+	writer_age(writer, then_us, now_us);
 }

@@ -7,6 +7,7 @@
 
 #include "core/recommend.h"
 #include "core/sizing.h"
+#include "server/api/compare.h"
 #include "server/json/request_input.h"
 #include "server/json/writer.h"
 
@@ -48,16 +49,34 @@ void render_speed(struct writer *writer, const struct workload *workload,
 		  const struct speed_estimate *speed);
 void render_cost(struct writer *writer, const struct cost *cost);
 
+/* render_service.c: the member `service`, for a service at a rate only. */
+void render_service(struct writer *writer, const struct workload *workload,
+		    const struct recommendation *item);
+void render_assumptions(struct writer *writer, const struct cost_assumptions *assumptions);
+
 /* render_accuracy.c: how predictions of this kind fared against published measurements */
 void render_accuracy_of_memory(struct writer *writer, const struct workload *workload);
 void render_accuracy_of_speed(struct writer *writer, const struct workload *workload);
 
-/* render_answer.c: the two whole answers */
+/* render_answer.c: the whole answers, and the parts of one that a comparison shows too */
+void render_ranked(struct writer *writer, const struct request_input *input,
+		   const struct recommend_answer *answer, int64_t now_us);
+void render_why_not(struct writer *writer, const struct request_input *input,
+		    const struct recommend_answer *answer, int64_t now_us);
 void render_recommendations(struct writer *writer, const struct request_input *input,
 			    const struct recommend_answer *answer,
 			    const struct catalogue *catalogue, const struct error *warnings,
 			    int64_t now_us);
 void render_sizing(struct writer *writer, const struct request_input *input,
 		   const struct sizing *sizing, const struct error *warnings);
+
+/* render_launch.c: {skypilot, dstack, provider, page} */
+void render_launch(struct writer *writer, const struct workload *workload,
+		   const struct recommendation *item);
+
+/* render_comparison.c */
+void render_comparison(struct writer *writer, const struct compared *compared,
+		       const struct catalogue *catalogue, const struct error *warnings,
+		       int64_t now_us);
 
 #endif

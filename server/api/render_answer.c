@@ -34,9 +34,10 @@ static void render_alternatives(struct writer *writer, const struct recommendati
 	writer_end_array(writer);
 }
 
-static void render_recommendation(struct writer *writer, const struct workload *workload,
+static void render_recommendation(struct writer *writer, const struct request_input *input,
 				  const struct recommendation *item, int rank, int64_t now_us)
 {
+	const struct workload *workload = &input->request.workload;
 	const struct cost *cost = &item->cost;
 
 	writer_begin_object(writer);
@@ -54,10 +55,12 @@ static void render_recommendation(struct writer *writer, const struct workload *
 	render_memory_on(writer, &item->plan);
 	writer_key(writer, "speed");
 	render_speed(writer, workload, &item->plan.speed);
+	render_service(writer, workload, item);
 	writer_key(writer, "time");
 	writer_begin_object(writer);
 	render_known(writer, "run_seconds", cost->run_seconds, 1);
 	render_known(writer, "wall_seconds", cost->wall_seconds, 1);
+	render_known(writer, "elapsed_seconds", cost->elapsed_seconds, 1);
 	writer_end_object(writer);
 	writer_key(writer, "cost");
 	render_cost(writer, cost);
@@ -66,6 +69,9 @@ static void render_recommendation(struct writer *writer, const struct workload *
 	render_time(writer, "price_observed_at", item->offer->observed_at_us);
 	render_age(writer, "price_age_seconds", item->offer->observed_at_us, now_us);
 	render_alternatives(writer, item, now_us);
+	/* A remedy's result is of another workload, whose command this would not be. */
+	if (input->wants_launch && rank)
+		render_launch(writer, workload, item);
 	writer_end_object(writer);
 }
 
@@ -91,7 +97,7 @@ static void render_exclusion(struct writer *writer, const struct exclusion *excl
 	writer_end_object(writer);
 }
 
-static void render_remedy(struct writer *writer, const struct workload *workload,
+static void render_remedy(struct writer *writer, const struct request_input *input,
 			  const struct remedy *remedy, int64_t now_us)
 {
 	writer_begin_object(writer);
@@ -99,10 +105,35 @@ static void render_remedy(struct writer *writer, const struct workload *workload
 	render_text(writer, "text", remedy->text);
 	writer_key(writer, "result");
 	if (remedy->result)
-		render_recommendation(writer, workload, remedy->result, 0, now_us);
+		render_recommendation(writer, input, remedy->result, 0, now_us);
 	else
 		writer_null(writer);
 	writer_end_object(writer);
+}
+
+void render_ranked(struct writer *writer, const struct request_input *input,
+		   const struct recommend_answer *answer, int64_t now_us)
+{
+	writer_key(writer, "recommendations");
+	writer_begin_array(writer);
+	for (int i = 0; i < answer->recommendations_count; i++)
+		render_recommendation(writer, input, &answer->recommendations[i], i + 1, now_us);
+	writer_end_array(writer);
+}
+
+void render_why_not(struct writer *writer, const struct request_input *input,
+		    const struct recommend_answer *answer, int64_t now_us)
+{
+	writer_key(writer, "excluded");
+	writer_begin_array(writer);
+	for (int i = 0; i < answer->exclusions_count; i++)
+		render_exclusion(writer, &answer->exclusions[i]);
+	writer_end_array(writer);
+	writer_key(writer, "remedies");
+	writer_begin_array(writer);
+	for (int i = 0; i < answer->remedies_count; i++)
+		render_remedy(writer, input, &answer->remedies[i], now_us);
+	writer_end_array(writer);
 }
 
 void render_recommendations(struct writer *writer, const struct request_input *input,
@@ -111,7 +142,6 @@ void render_recommendations(struct writer *writer, const struct request_input *i
 			    int64_t now_us)
 {
 	const struct workload *workload = &input->request.workload;
-	int i;
 
 	writer_begin_object(writer);
 	render_text(writer, "currency", "USD");
@@ -121,25 +151,21 @@ void render_recommendations(struct writer *writer, const struct request_input *i
 	render_workload(writer, workload, input->model);
 	writer_key(writer, "memory");
 	render_memory(writer, &answer->memory);
-	writer_key(writer, "recommendations");
-	writer_begin_array(writer);
-	for (i = 0; i < answer->recommendations_count; i++)
-		render_recommendation(writer, workload, &answer->recommendations[i], i + 1, now_us);
-	writer_end_array(writer);
-	writer_key(writer, "excluded");
-	writer_begin_array(writer);
-	for (i = 0; i < answer->exclusions_count; i++)
-		render_exclusion(writer, &answer->exclusions[i]);
-	writer_end_array(writer);
-	writer_key(writer, "remedies");
-	writer_begin_array(writer);
-	for (i = 0; i < answer->remedies_count; i++)
-		render_remedy(writer, workload, &answer->remedies[i], now_us);
-	writer_end_array(writer);
+	writer_key(writer, "assumptions");
+	render_assumptions(writer, &answer->assumptions);
+	render_ranked(writer, input, answer, now_us);
+	render_why_not(writer, input, answer, now_us);
 	writer_key(writer, "considered");
 	writer_begin_object(writer);
 	render_integer(writer, "shapes", answer->shapes_considered);
 	render_integer(writer, "offers", answer->offers_considered);
+	render_integer(writer, "searches_cut", answer->searches_cut);
+	render_integer(writer, "max_nodes", answer->max_nodes);
+	writer_key(writer, "defaults");
+	writer_begin_array(writer);
+	if (input->request.constraints.max_nodes == 0)
+		writer_string(writer, "max_nodes");
+	writer_end_array(writer);
 	writer_end_object(writer);
 	writer_key(writer, "accuracy");
 	writer_begin_object(writer);

@@ -1,6 +1,8 @@
 /* Render: memory, layout, speed and cost of one plan. */
 #include "server/api/render.h"
 
+#include <math.h>
+
 static void memory_fields(struct writer *writer, const struct memory_estimate *memory)
 {
 #define X(term) render_whole(writer, #term "_bytes", memory->term##_bytes);
@@ -40,9 +42,10 @@ static void training_layout(struct writer *writer, const struct layout *layout)
 }
 
 static void serving_layout(struct writer *writer, const struct layout *layout,
-			   const struct plan *plan)
+			   const struct plan *plan, bool has_cache)
 {
-	render_text(writer, "kv_format", names_text(&format_names, (int)layout->kv_format));
+	if (has_cache)
+		render_text(writer, "kv_format", names_text(&format_names, (int)layout->kv_format));
 	render_integer(writer, "replicas", layout->replicas);
 	render_number(writer, "sequences_per_replica", layout->sequences, 3);
 	if (!plan)
@@ -63,13 +66,15 @@ void render_layout(struct writer *writer, const struct workload *workload,
 	render_integer(writer, "context_parallel", layout->context_parallel);
 	render_integer(writer, "expert_parallel", layout->expert_parallel);
 	render_flag(writer, "sequence_parallel", layout->sequence_parallel);
+	if (plan)
+		render_integer(writer, "idle_gpus", plan->idle_gpus);
 	writer_key(writer, "weight_format");
 	if (layout->weight_format == FORMAT_AUTO) /* full training: the precision decides */
 		writer_null(writer);
 	else
 		writer_string(writer, names_text(&format_names, (int)layout->weight_format));
 	if (workload->task == TASK_INFERENCE)
-		serving_layout(writer, layout, plan);
+		serving_layout(writer, layout, plan, !workload_only_reads(workload));
 	else
 		training_layout(writer, layout);
 	writer_end_object(writer);
@@ -98,9 +103,11 @@ void render_speed(struct writer *writer, const struct workload *workload,
 		render_number(writer, "input_tokens_per_second", speed->input_tokens_per_second, 2);
 		render_number(writer, "requests_per_second", speed->requests_per_second, 4);
 		render_number(writer, "ttft_seconds", speed->ttft_seconds, 6);
-		render_number(writer, "tpot_seconds", speed->tpot_seconds, 6);
 		render_phase(writer, "prefill", &speed->prefill);
-		render_phase(writer, "decode", &speed->decode);
+		if (!workload_only_reads(workload)) {
+			render_number(writer, "tpot_seconds", speed->tpot_seconds, 6);
+			render_phase(writer, "decode", &speed->decode);
+		}
 	} else {
 		render_number(writer, "utilisation", speed->mfu, 4);
 		render_whole(writer, "tokens_per_step", speed->tokens_per_step);
@@ -134,6 +141,28 @@ static void render_assumed(struct writer *writer, unsigned assumed)
 	writer_end_array(writer);
 }
 
+/* Those without a number are as each provider publishes them. */
+void render_assumptions(struct writer *writer, const struct cost_assumptions *assumptions)
+{
+	writer_begin_object(writer);
+	for (int id = 0; id < ASSUMPTIONS; id++) {
+		double value = cost_assumption(assumptions, (enum cost_assumption_id)id);
+
+		writer_key(writer, cost_assumption_fields[id].name);
+		if (isnan(value))
+			writer_null(writer);
+		else
+			writer_number(writer, value, 6);
+	}
+	writer_key(writer, "defaults");
+	writer_begin_array(writer);
+	for (int id = 0; id < ASSUMPTIONS; id++)
+		if (!(assumptions->given >> id & 1u))
+			writer_string(writer, cost_assumption_fields[id].name);
+	writer_end_array(writer);
+	writer_end_object(writer);
+}
+
 void render_cost(struct writer *writer, const struct cost *cost)
 {
 	writer_begin_object(writer);
@@ -141,11 +170,20 @@ void render_cost(struct writer *writer, const struct cost *cost)
 	render_micros(writer, "total_usd", cost->total_micros);
 	render_micros(writer, "compute_usd", cost->compute_micros);
 	render_micros(writer, "storage_usd", cost->storage_micros);
+	render_micros(writer, "stopped_storage_usd", cost->stopped_storage_micros);
 	render_micros(writer, "egress_usd", cost->egress_micros);
 	render_micros(writer, "interruption_usd", cost->interruption_micros);
 	render_micros(writer, "usd_per_hour", cost->usd_per_hour_micros);
 	render_micros(writer, "usd_per_million_tokens", cost->per_million_tokens_micros);
+	render_micros(writer, "usd_per_million_input_tokens", cost->per_million_input_micros);
+	render_micros(writer, "usd_per_million_output_tokens", cost->per_million_output_micros);
 	render_known(writer, "billed_seconds", cost->billed_seconds, 0);
+	render_known(writer, "start_seconds", cost->start_seconds, 0);
+	render_number(writer, "sessions", cost->sessions, 2);
+	render_text(writer, "between_sessions",
+		    names_text(&cost_between_names, (int)cost->between));
+	render_known(writer, "stopped_seconds", cost->stopped_seconds, 0);
+	render_known(writer, "interruptions_per_hour", cost->interruptions_per_hour, 6);
 	render_known(writer, "checkpoint_interval_seconds", cost->checkpoint_interval_seconds, 0);
 	writer_key(writer, "assumed");
 	render_assumed(writer, cost->assumed);

@@ -1,6 +1,8 @@
 /* Render: the workload as the service understood it, so that a caller sees every assumption. */
 #include "server/api/render.h"
 
+#include "core/model_numbers.h"
+
 #include <string.h>
 
 void render_model(struct writer *writer, const char *id, const struct architecture *architecture,
@@ -30,6 +32,12 @@ void render_model(struct writer *writer, const char *id, const struct architectu
 	render_text(writer, "native_format",
 		    names_text(&format_names, (int)architecture->native_format));
 	render_number(writer, "uncertainty", architecture->uncertainty, 3);
+	writer_key(writer, "assumed");
+	writer_begin_array(writer);
+	for (int i = 0; i < MODEL_NUMBER_COUNT; i++)
+		if (architecture->assumed >> i & 1u)
+			writer_string(writer, model_number_fields[i].name);
+	writer_end_array(writer);
 	writer_end_object(writer);
 }
 

@@ -1,275 +1,238 @@
-/* Table: see table.h. */
-#include "server/api/table.h"
-
-#include "server/clock.h"
+/* Table: recommendations, in rows that fit the terminal. */
+#include "server/api/table_parts.h"
 
 #include <string.h>
 
-#define CELL 64
-
-static const char *gib(char out[CELL], double bytes)
-{
-	snprintf(out, CELL, "%.1f GiB", bytes / GIB);
-	return out;
-}
-
-static const char *usd(char out[CELL], int64_t micros)
-{
-	if (micros == PRICE_UNKNOWN)
-		snprintf(out, CELL, "?");
-	else
-		snprintf(out, CELL, "$%.2f", usd_from_micros(micros));
-	return out;
-}
-
-static const char *duration(char out[CELL], double seconds)
-{
-	if (!(seconds > 0))
-		snprintf(out, CELL, "-");
-	else if (seconds < 120)
-		snprintf(out, CELL, "%.0f s", seconds);
-	else if (seconds < 7200)
-		snprintf(out, CELL, "%.0f min", seconds / 60);
-	else if (seconds < 172800)
-		snprintf(out, CELL, "%.1f h", seconds / 3600);
-	else
-		snprintf(out, CELL, "%.1f d", seconds / 86400);
-	return out;
-}
-
-static const char *seconds_text(char out[CELL], double seconds)
-{
-	snprintf(out, CELL, seconds < 1 ? "%.3f s" : "%.2f s", seconds);
-	return out;
-}
-
-static const char *fit_text(enum fit fit)
-{
-	return fit == FIT_FITS ? "fits" : fit == FIT_TIGHT ? "tight" : "no";
-}
-
-static void head(FILE *stream, const struct workload *workload)
-{
-	const char *separator = "";
-	struct parameter_count parameters;
-
-	architecture_count(workload->architecture, &parameters);
-	fprintf(stream, "%s, %.3g B parameters: %s", workload->model,
-		(double)parameters.total / 1e9, names_text(&task_names, workload->task));
-	if (workload->task == TASK_FINETUNE)
-		fprintf(stream, " %s", names_text(&method_names, workload->method));
-	if (workload->task == TASK_INFERENCE)
-		fprintf(stream, ", %lld sequences of %.0f tokens", (long long)workload->concurrency,
-			workload->context);
-	else
-		fprintf(stream, ", sequences of %lld tokens", (long long)workload->sequence_length);
-	fputs("\nassumed: ", stream);
-	for (enum workload_field_id id = 0; id < WORKLOAD_FIELD_COUNT; id++) {
-		const struct workload_field *field = &workload_fields[id];
-		int value;
-
-		if (workload_has(workload, id) || !workload_takes(workload, id) ||
-		    field->kind != FIELD_ENUM)
-			continue;
-		memcpy(&value, (const char *)workload + field->offset, sizeof(value));
-		fprintf(stream, "%s%s %s", separator, field->name, names_text(field->names, value));
-		separator = ", ";
-	}
-	fputs("\n\n", stream);
-}
-
-static void memory_lines(FILE *stream, const struct memory_estimate *memory)
-{
-	static const char *const names[] = {
-#define X(term) #term,
-		MEMORY_TERMS(X)
-#undef X
-	};
-	const double values[] = {
-#define X(term) memory->term##_bytes,
-		MEMORY_TERMS(X)
-#undef X
-	};
-	char total[CELL], low[CELL], high[CELL], cell[CELL];
-
-	fprintf(stream, "memory at least, were it one GPU of any size: %s (%s to %s)\n",
-		gib(total, memory->device_bytes), gib(low, memory->low_bytes),
-		gib(high, memory->high_bytes));
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		if (values[i] > 0)
-			fprintf(stream, "  %-15s %12s\n", names[i], gib(cell, values[i]));
-	fputc('\n', stream);
-}
-
-static const char *layout_text(char out[CELL], const struct workload *workload,
-			       const struct layout *layout)
-{
-	if (workload->task == TASK_INFERENCE)
-		snprintf(out, CELL, "%s, cache %s",
-			 names_text(&format_names, (int)layout->weight_format),
-			 names_text(&format_names, (int)layout->kv_format));
-	else if (layout->tensor_parallel > 1)
-		snprintf(out, CELL, "tensor %d, %s, recompute %s", layout->tensor_parallel,
-			 names_text(&sharding_names, (int)layout->sharding),
-			 names_text(&recompute_names, (int)layout->recompute));
-	else
-		snprintf(out, CELL, "%s, recompute %s",
-			 names_text(&sharding_names, (int)layout->sharding),
-			 names_text(&recompute_names, (int)layout->recompute));
-	return out;
-}
-
-void table_sizing(FILE *stream, const struct request_input *input, const struct sizing *sizing)
-{
-	const struct workload *workload = &input->request.workload;
-	char layout[CELL], total[CELL], high[CELL];
-
-	head(stream, workload);
-	memory_lines(stream, &sizing->memory);
-	fprintf(stream, "%4s  %-30s %12s %12s  %s\n", "GPUS", "LAYOUT", "PER GPU", "AT MOST",
-		"SMALLEST CARDS");
-	for (int i = 0; i < sizing->layouts_count; i++) {
-		const struct sizing_layout *item = &sizing->layouts[i];
-
-		fprintf(stream, "%4d  %-30s %12s %12s  ",
-			item->layout.gpus_per_node * item->layout.nodes,
-			layout_text(layout, workload, &item->layout),
-			gib(total, item->memory.device_bytes), gib(high, item->memory.high_bytes));
-		for (int k = 0; k < item->holders_count && k < 3; k++)
-			fprintf(stream, "%s%s%s", k ? ", " : "", item->holders[k].accelerator->name,
-				item->holders[k].fit == FIT_TIGHT ? " (tight)" : "");
-		fputs(item->holders_count ? "\n" : "no card holds it\n", stream);
-	}
-}
-
-/* Widths of the two columns whose texts differ most. */
-struct widths {
-	int gpus, where;
+enum column {
+	COLUMN_RANK,
+	COLUMN_FIT,
+	COLUMN_GPUS,
+	COLUMN_WHERE,
+	COLUMN_KIND,
+	COLUMN_HOUR,
+	COLUMN_TOTAL,
+	COLUMN_MTOK,
+	COLUMN_TIME, /* TTFT of a service */
+	COLUMN_TPOT,
+	COLUMN_SPEED,
+	COLUMN_BOTTLENECK,
+	COLUMN_HOW,
+	COLUMNS
 };
 
-static int gpus_text(char out[CELL], const struct recommendation *item)
-{
-	const struct layout *layout = &item->plan.layout;
+struct row {
+	char cells[COLUMNS][CELL];
+};
 
-	if (layout->nodes > 1)
-		return snprintf(out, CELL, "%d x %d x %s", layout->nodes, layout->gpus_per_node,
-				item->offer->accelerator);
-	return snprintf(out, CELL, "%d x %s", layout->gpus_per_node, item->offer->accelerator);
-}
+/* How the columns are laid out: which are shown, how wide, and on which line of a row. */
+struct grid {
+	const char *titles[COLUMNS];
+	bool is_shown[COLUMNS], is_right[COLUMNS];
+	int widths[COLUMNS], lines[COLUMNS], lines_count;
+};
 
-static int where_text(char out[CELL], const struct offer *offer)
-{
-	return snprintf(out, CELL, "%s%s%s", offer->provider, *offer->region ? " " : "",
-			offer->region);
-}
-
-static struct widths measure(const struct recommend_answer *answer)
-{
-	struct widths widths = {.gpus = 4, .where = 5};
-	char cell[CELL];
-
-	for (int i = 0; i < answer->recommendations_count; i++) {
-		const struct recommendation *item = &answer->recommendations[i];
-		int gpus = gpus_text(cell, item), where = where_text(cell, item->offer);
-
-		widths.gpus = gpus > widths.gpus ? gpus : widths.gpus;
-		widths.where = where > widths.where ? where : widths.where;
-	}
-	widths.gpus = widths.gpus < CELL ? widths.gpus : CELL - 1;
-	widths.where = widths.where < CELL ? widths.where : CELL - 1;
-	return widths;
-}
-
-static void recommendation_line(FILE *stream, const struct workload *workload,
-				const struct widths *widths, int rank,
-				const struct recommendation *item)
+static void fill(struct row *row, const struct workload *workload, int rank,
+		 const struct recommendation *item)
 {
 	const struct cost *cost = &item->cost;
-	char hour[CELL], total[CELL], time[CELL], gpus[CELL], where[CELL], how[CELL];
+	const struct speed_estimate *speed = &item->plan.speed;
+	char(*cells)[CELL] = row->cells;
 
-	gpus_text(gpus, item);
-	where_text(where, item->offer);
-	fprintf(stream, "%3d  %-5s %-*s  %-*s  %-9s %10s %10s %8s %9.0f  %-16s %s\n", rank,
-		fit_text(item->plan.fit), widths->gpus, gpus, widths->where, where,
-		names_text(&price_kind_names, (int)item->offer->price_kind),
-		usd(hour, cost->usd_per_hour_micros),
-		usd(total, cost->basis == COST_UNIT ? cost->per_million_tokens_micros
-						    : cost->total_micros),
-		workload->task == TASK_INFERENCE ? seconds_text(time, item->plan.speed.ttft_seconds)
-						 : duration(time, cost->wall_seconds),
-		item->plan.speed.tokens_per_second,
-		names_text(&bottleneck_names, (int)item->plan.speed.bottleneck),
-		layout_text(how, workload, &item->plan.layout));
+	snprintf(cells[COLUMN_RANK], CELL, "%d", rank);
+	snprintf(cells[COLUMN_FIT], CELL, "%s", cell_fit(item->plan.fit));
+	cell_gpus(cells[COLUMN_GPUS], item);
+	cell_where(cells[COLUMN_WHERE], item->offer);
+	snprintf(cells[COLUMN_KIND], CELL, "%s",
+		 names_text(&price_kind_names, (int)item->offer->price_kind));
+	cell_usd(cells[COLUMN_HOUR], cost->usd_per_hour_micros);
+	cell_usd(cells[COLUMN_TOTAL], cost->total_micros);
+	if (cost->per_million_tokens_micros == PRICE_UNKNOWN)
+		snprintf(cells[COLUMN_MTOK], CELL, "-");
+	else
+		snprintf(cells[COLUMN_MTOK], CELL, "$%.3f",
+			 usd_from_micros(cost->per_million_tokens_micros));
+	if (workload->task == TASK_INFERENCE && cost->basis != COST_RUN)
+		cell_seconds(cells[COLUMN_TIME], speed->ttft_seconds);
+	else
+		cell_duration(cells[COLUMN_TIME], cost->elapsed_seconds);
+	cell_seconds(cells[COLUMN_TPOT], speed->tpot_seconds);
+	snprintf(cells[COLUMN_SPEED], CELL, "%.0f", speed->tokens_per_second);
+	snprintf(cells[COLUMN_BOTTLENECK], CELL, "%s",
+		 names_text(&bottleneck_names, (int)speed->bottleneck));
+	snprintf(cells[COLUMN_HOW], CELL, "%s",
+		 cell_layout((char[CELL]){""}, workload, &item->plan.layout));
+}
+
+static void choose_columns(struct grid *grid, const struct workload *workload,
+			   enum cost_basis basis)
+{
+	static const char *const titles[COLUMNS] = {
+		"#",	  "FIT",  "GPUS", "WHERE",    "PRICE",	    "USD/HOUR", "TOTAL",
+		"$/MTOK", "TIME", "TPOT", "TOKENS/S", "BOTTLENECK", "HOW"};
+	bool is_serving = workload->task == TASK_INFERENCE;
+	bool writes = is_serving && !workload_only_reads(workload);
+
+	for (enum column i = 0; i < COLUMNS; i++) {
+		grid->titles[i] = titles[i];
+		grid->is_shown[i] = true;
+		grid->is_right[i] = i >= COLUMN_HOUR && i <= COLUMN_SPEED;
+	}
+	grid->is_right[COLUMN_RANK] = true;
+	if (is_serving && basis != COST_RUN)
+		grid->titles[COLUMN_TIME] = "TTFT";
+	if (basis == COST_MONTH)
+		grid->titles[COLUMN_TOTAL] = "A MONTH";
+	grid->is_shown[COLUMN_TOTAL] = basis != COST_UNIT;
+	grid->is_shown[COLUMN_MTOK] = is_serving || basis == COST_UNIT;
+	grid->is_shown[COLUMN_TIME] = is_serving || basis != COST_UNIT;
+	grid->is_shown[COLUMN_TPOT] = writes;
+}
+
+static int line_width(const struct grid *grid)
+{
+	int width = 0;
+
+	for (int i = 0; i < COLUMNS; i++)
+		if (grid->is_shown[i] && grid->lines[i] == 0)
+			width += grid->widths[i] + (width ? 2 : 0);
+	return width;
+}
+
+/* The least that has to go below, in this order: how and why so fast; then what it is. */
+static void arrange(struct grid *grid, int width)
+{
+	grid->lines_count = 1;
+	if (!width || line_width(grid) <= width)
+		return;
+	grid->lines[COLUMN_BOTTLENECK] = grid->lines[COLUMN_HOW] = 1;
+	grid->lines_count = 2;
+	if (line_width(grid) <= width)
+		return;
+	grid->lines[COLUMN_GPUS] = grid->lines[COLUMN_WHERE] = grid->lines[COLUMN_KIND] = 1;
+	grid->lines[COLUMN_BOTTLENECK] = grid->lines[COLUMN_HOW] = 2;
+	grid->lines_count = 3;
+}
+
+static void measure(struct grid *grid, const struct workload *workload,
+		    const struct recommend_answer *answer)
+{
+	for (int i = 0; i < COLUMNS; i++)
+		grid->widths[i] = (int)strlen(grid->titles[i]);
+	if (grid->widths[COLUMN_RANK] < 3)
+		grid->widths[COLUMN_RANK] = 3;
+	if (grid->widths[COLUMN_FIT] < 5)
+		grid->widths[COLUMN_FIT] = 5;
+	for (int k = 0; k < answer->recommendations_count; k++) {
+		struct row row;
+
+		fill(&row, workload, k + 1, &answer->recommendations[k]);
+		for (int i = 0; i < COLUMNS; i++) {
+			int width = (int)strlen(row.cells[i]);
+
+			grid->widths[i] = width > grid->widths[i] ? width : grid->widths[i];
+		}
+	}
+}
+
+static void print_first_line(const struct table *table, const struct grid *grid,
+			     const char *const cells[COLUMNS], const char *fit_color)
+{
+	int last = 0;
+
+	for (int i = 0; i < COLUMNS; i++)
+		if (grid->is_shown[i] && grid->lines[i] == 0)
+			last = i;
+	for (int i = 0; i < COLUMNS; i++) {
+		if (!grid->is_shown[i] || grid->lines[i] != 0)
+			continue;
+		if (i == COLUMN_FIT && *fit_color)
+			fprintf(table->stream, "%s%-*s%s", fit_color, grid->widths[i], cells[i],
+				table_plain(table));
+		else if (grid->is_right[i])
+			fprintf(table->stream, "%*s", grid->widths[i], cells[i]);
+		else
+			fprintf(table->stream, "%-*s", i == last ? 0 : grid->widths[i], cells[i]);
+		fputs(i == last ? "\n" : "  ", table->stream);
+	}
+}
+
+/* The other lines of a row are a list, not columns. */
+static void print_line(const struct table *table, const struct grid *grid, const struct row *row,
+		       int line)
+{
+	static const enum column order[] = {COLUMN_GPUS, COLUMN_WHERE, COLUMN_KIND, COLUMN_HOW,
+					    COLUMN_BOTTLENECK};
+	char text[5 * CELL] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (grid->lines[order[i]] == line)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s",
+						 !used				 ? ""
+						 : order[i] == COLUMN_BOTTLENECK ? "; "
+										 : ", ",
+						 order[i] == COLUMN_BOTTLENECK ? "bound by " : "",
+						 row->cells[order[i]]);
+	table_paragraph(table, "     ", 7, text);
 }
 
 /* Below a row, so that no price is read without what is doubtful about it. */
-static void warnings_line(FILE *stream, const struct recommendation *item)
+static void print_warnings(const struct table *table, const struct recommendation *item)
 {
-	for (int i = 0; i < item->warnings_count; i++)
-		fprintf(stream, "%s%s", i ? ", " : "     warnings: ", item->warnings[i].code);
-	if (item->warnings_count)
-		fputc('\n', stream);
-}
+	char text[NOTES_MAX * CELL] = "";
+	size_t used = 0;
 
-static void bundled_line(FILE *stream, const struct catalogue *catalogue)
-{
-	char oldest[CLOCK_TEXT], newest[CLOCK_TEXT];
-
-	if (!catalogue->bundled_offers)
+	for (int i = 0; i < item->warnings_count && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
+					 item->warnings[i].code);
+	if (!*text)
 		return;
-	clock_format(catalogue->oldest_bundled_us, oldest);
-	clock_format(catalogue->newest_bundled_us, newest);
-	fprintf(stream,
-		"%u of %u prices are bundled, observed between %.10s and %.10s; "
-		"live feeds replace them\n",
-		catalogue->bundled_offers, catalogue->offers_count, oldest, newest);
+	fputs(table_color(table, COLOR_DIM), table->stream);
+	table_paragraph(table, "     warnings: ", 7, text);
+	fputs(table_plain(table), table->stream);
 }
 
-static void notes(FILE *stream, const struct recommend_answer *answer)
+static void print_rows(const struct table *table, const struct workload *workload,
+		       const struct recommend_answer *answer)
 {
-	for (int i = 0; i < answer->exclusions_count; i++) {
-		const struct exclusion *item = &answer->exclusions[i];
+	const char *cells[COLUMNS];
+	struct grid grid = {.lines_count = 1};
+	struct row row;
 
-		fprintf(stream, "%s %s: %s (%u shapes, %u offers)\n", i ? "        " : "\nexcluded",
-			item->reason, item->text, item->shapes, item->offers);
-		if (item->nearest_text)
-			fprintf(stream, "         nearest: %s\n", item->nearest_text);
+	choose_columns(&grid, workload, answer->recommendations[0].cost.basis);
+	measure(&grid, workload, answer);
+	arrange(&grid, table->width);
+	fputs(table_color(table, COLOR_BOLD), table->stream);
+	print_first_line(table, &grid, grid.titles, "");
+	fputs(table_plain(table), table->stream);
+	for (int k = 0; k < answer->recommendations_count; k++) {
+		const struct recommendation *item = &answer->recommendations[k];
+		enum table_color color = item->plan.fit == FIT_FITS ? COLOR_GOOD : COLOR_DOUBTFUL;
+
+		fill(&row, workload, k + 1, item);
+		for (int i = 0; i < COLUMNS; i++)
+			cells[i] = row.cells[i];
+		print_first_line(table, &grid, cells, table_color(table, color));
+		for (int line = 1; line < grid.lines_count; line++)
+			print_line(table, &grid, &row, line);
+		print_warnings(table, item);
 	}
-	for (int i = 0; i < answer->remedies_count; i++)
-		fprintf(stream, "%s %s: %s\n", i ? "        " : "\nremedies",
-			answer->remedies[i].code, answer->remedies[i].text);
 }
 
-void table_recommendations(FILE *stream, const struct request_input *input,
+void table_recommendations(const struct table *table, const struct request_input *input,
 			   const struct recommend_answer *answer, const struct catalogue *catalogue,
 			   int64_t now_us)
 {
 	const struct workload *workload = &input->request.workload;
-	char as_of[CLOCK_TEXT], age[CELL];
-	const char *total = "TOTAL", *time = workload->task == TASK_INFERENCE ? "TTFT" : "TIME";
-	struct widths widths = measure(answer);
 
-	head(stream, workload);
-	memory_lines(stream, &answer->memory);
-	if (!answer->recommendations_count) {
-		fputs("nothing that is on sale holds this within the limits given\n", stream);
-	} else {
-		if (answer->recommendations[0].cost.basis == COST_UNIT)
-			total = "USD/MTOK";
-		else if (answer->recommendations[0].cost.basis == COST_MONTH)
-			total = "A MONTH";
-		fprintf(stream, "%3s  %-5s %-*s  %-*s  %-9s %10s %10s %8s %9s  %-16s %s\n", "#",
-			"FIT", widths.gpus, "GPUS", widths.where, "WHERE", "PRICE", "USD/HOUR",
-			total, time, "TOKENS/S", "BOTTLENECK", "HOW");
-	}
-	for (int i = 0; i < answer->recommendations_count; i++) {
-		recommendation_line(stream, workload, &widths, i + 1, &answer->recommendations[i]);
-		warnings_line(stream, &answer->recommendations[i]);
-	}
-	notes(stream, answer);
-	clock_format(catalogue->as_of_us, as_of);
-	fprintf(stream, "\nprices of %s (%s old), version %lld, %u offers considered\n", as_of,
-		duration(age, (double)(now_us - catalogue->as_of_us) / 1e6),
-		(long long)catalogue->version, answer->offers_considered);
-	bundled_line(stream, catalogue);
+	table_head(table, workload);
+	table_memory(table, &answer->memory);
+	if (answer->recommendations_count)
+		print_rows(table, workload, answer);
+	else
+		fputs("nothing that is on sale holds this within the limits given\n",
+		      table->stream);
+	table_why_not(table, answer);
+	fprintf(table->stream, "\n%u offers considered\n", answer->offers_considered);
+	table_prices(table, catalogue, now_us);
 }

@@ -1,6 +1,7 @@
 /* Terminal: see terminal.h. */
 #include "server/api/terminal.h"
 
+#include "core/launch.h"
 #include "server/api/render.h"
 #include "server/api/table.h"
 #include "server/clock.h"
@@ -17,10 +18,19 @@
 #define ARENA_BYTES_MAX ((size_t)64 * 1024 * 1024)
 #define VIEW_BYTES_MAX ((size_t)4 * 1024 * 1024 * 1024)
 
+/* A verb: its name, the route whose body it takes, an example, what it alone takes. */
+struct verb {
+	const char *name, *route, *operands, *example;
+	bool takes_pick; /* --explain N and --launch TOOL[:N] */
+};
+
 struct job {
 	const struct config *config;
+	const struct verb *verb;
 	const char *path;
 	bool wants_json;
+	long explain;	    /* of which recommendation to tell everything; 0 = of none */
+	const char *launch; /* which text to print of how it is started, or NULL */
 	struct arena arena;
 	struct error error;
 	char *body;
@@ -28,28 +38,61 @@ struct job {
 	struct catalogue *catalogue;
 };
 
-static bool read_operands(struct job *job, const char *verb, int argc, char **argv)
+static bool read_number(const char *text, long *out)
 {
-	int i;
+	char *end;
 
-	for (i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0)
-			job->wants_json = true;
-		else if (!job->path && (argv[i][0] != '-' || !argv[i][1]))
-			job->path = argv[i];
-		else
-			break;
-	}
+	*out = strtol(text, &end, 10);
+	return end != text && *end == '\0' && *out >= 1 && *out <= RECOMMENDATIONS_MAX;
+}
+
+/* "skypilot", "dstack" or "command", of the first recommendation or, with ":N", of that one. */
+static bool read_launch(struct job *job, char *text)
+{
+	char *colon = strchr(text, ':');
+
+	job->explain = 1;
+	if (colon)
+		*colon = '\0';
+	job->launch = text;
+	return (!colon || read_number(colon + 1, &job->explain)) &&
+	       (strcmp(text, "skypilot") == 0 || strcmp(text, "dstack") == 0 ||
+		strcmp(text, "command") == 0);
+}
+
+static bool read_operand(struct job *job, int argc, char **argv, int *at)
+{
+	const char *operand = argv[*at];
+	bool has_next = *at + 1 < argc;
+
+	if (strcmp(operand, "--json") == 0)
+		job->wants_json = true;
+	else if (job->verb->takes_pick && has_next && strcmp(operand, "--explain") == 0)
+		return read_number(argv[++*at], &job->explain);
+	else if (job->verb->takes_pick && has_next && strcmp(operand, "--launch") == 0)
+		return read_launch(job, argv[++*at]);
+	else if (!job->path && (operand[0] != '-' || !operand[1]))
+		job->path = operand;
+	else
+		return false;
+	return true;
+}
+
+static bool read_operands(struct job *job, int argc, char **argv)
+{
+	const struct verb *verb = job->verb;
+	int i = 0;
+
+	while (i < argc && read_operand(job, argc, argv, &i))
+		i++;
 	if (i == argc && job->path)
 		return true;
 	if (i < argc)
-		fprintf(stderr, "gpupick %s: unexpected operand '%s'\n", verb, argv[i]);
+		fprintf(stderr, "gpupick %s: unexpected operand '%s'\n", verb->name, argv[i]);
 	fprintf(stderr,
-		"usage: gpupick %s FILE|- [--json]\n"
-		"FILE holds the body of POST /v1/%s, for example\n"
-		"{\"workload\": {\"task\": \"finetune\", \"method\": \"qlora\", "
-		"\"model\": \"meta-llama/Llama-3.1-70B\"}}\n",
-		verb, strcmp(verb, "size") == 0 ? "sizing" : "recommendations");
+		"usage: gpupick %s %s\n"
+		"FILE holds the body of POST /v1/%s, for example\n%s\n",
+		verb->name, verb->operands, verb->route, verb->example);
 	return false;
 }
 
@@ -74,11 +117,11 @@ static bool read_body(struct job *job)
 	return !error_is_set(&job->error);
 }
 
-static int failed(const struct job *job, const char *verb)
+static int failed(const struct job *job)
 {
 	const struct error_item *item;
 
-	fprintf(stderr, "gpupick %s: %s\n", verb, job->error.detail);
+	fprintf(stderr, "gpupick %s: %s\n", job->verb->name, job->error.detail);
 	for (item = job->error.first; item; item = item->next) {
 		fprintf(stderr, "  %s: %s", *item->pointer ? item->pointer : "(body)",
 			item->detail);
@@ -176,27 +219,67 @@ static bool size(struct job *job)
 {
 	const struct request_input *input =
 		request_input_sizing(job->body, job->length, NULL, &job->arena, &job->error);
-	struct error no_warnings = {.arena = NULL};
+	struct table table = table_open(stdout);
+	struct error warnings;
 	struct sizing sizing;
 	struct writer writer;
 
 	if (!input || !sizing_compute(&input->request.workload, &job->arena, &sizing, &job->error))
 		return false;
 	if (!job->wants_json) {
-		table_sizing(stdout, input, &sizing);
+		table_sizing(&table, input, &sizing);
 		return true;
 	}
+	error_init(&warnings, &job->arena);
+	workload_warn(&input->request.workload, "/workload", &warnings);
 	writer_init(&writer, ANSWER_BYTES_MAX);
-	render_sizing(&writer, input, &sizing, &no_warnings);
+	render_sizing(&writer, input, &sizing, &warnings);
 	return print_json(job, &writer);
+}
+
+/* Nothing but the text, so that it can go into a file. */
+static bool print_launch(struct job *job, const struct request_input *input,
+			 const struct recommendation *item)
+{
+	const struct launch_text *text;
+	struct launch launch;
+
+	if (!launch_write(&input->request.workload, item, &job->arena, &launch))
+		return error_set(&job->error, ERROR_INTERNAL, "memory is out");
+	text = strcmp(job->launch, "skypilot") == 0 ? &launch.skypilot
+	       : strcmp(job->launch, "dstack") == 0 ? &launch.dstack
+						    : &launch.command;
+	if (!text->text)
+		return error_set(&job->error, ERROR_NOT_FOUND, "%s%s%s", text->reason,
+				 launch.page ? " Page: " : "", launch.page ? launch.page : "");
+	fputs(text->text, stdout);
+	return true;
+}
+
+static bool print_one(struct job *job, const struct request_input *input,
+		      const struct recommend_answer *answer, int64_t now_us)
+{
+	struct table table = table_open(stdout);
+	const struct recommendation *item;
+
+	if (job->explain > answer->recommendations_count)
+		return error_set(&job->error, ERROR_NOT_FOUND,
+				 "there is no recommendation %ld: the answer has %d", job->explain,
+				 answer->recommendations_count);
+	item = &answer->recommendations[job->explain - 1];
+	if (job->launch)
+		return print_launch(job, input, item);
+	table_explain(&table, input, item, (int)job->explain, now_us);
+	return true;
 }
 
 static bool recommend_with(struct job *job)
 {
 	const struct request_input *input;
-	struct error no_warnings = {.arena = NULL};
 	struct recommend_answer answer;
 	int64_t now_us = clock_wall_us();
+	struct table table = table_open(stdout);
+	struct error warnings;
 	struct writer writer;
 
 	if (!find_catalogue(job))
@@ -206,27 +289,59 @@ static bool recommend_with(struct job *job)
 	if (!input ||
 	    !recommend(&input->request, job->catalogue, now_us, &job->arena, &answer, &job->error))
 		return false;
+	if (job->wants_json) {
+		error_init(&warnings, &job->arena);
+		workload_warn(&input->request.workload, "/workload", &warnings);
+		writer_init(&writer, ANSWER_BYTES_MAX);
+		render_recommendations(&writer, input, &answer, job->catalogue, &warnings, now_us);
+		return print_json(job, &writer);
+	}
+	if (job->explain)
+		return print_one(job, input, &answer, now_us);
+	table_recommendations(&table, input, &answer, job->catalogue, now_us);
+	return true;
+}
+
+static bool compare_with(struct job *job)
+{
+	const struct comparison_input *input;
+	const struct compared *compared;
+	int64_t now_us = clock_wall_us();
+	struct table table = table_open(stdout);
+	struct error warnings;
+	struct writer writer;
+
+	if (!find_catalogue(job))
+		return false;
+	input = request_input_compare(job->body, job->length, NULL, job->catalogue, &job->arena,
+				      &job->error);
+	compared = input ? compare(input, job->catalogue, NULL, now_us, &job->arena, &job->error)
+			 : NULL;
+	if (!compared)
+		return false;
 	if (!job->wants_json) {
-		table_recommendations(stdout, input, &answer, job->catalogue, now_us);
+		table_comparison(&table, compared, job->catalogue, now_us);
 		return true;
 	}
+	error_init(&warnings, &job->arena);
+	compare_warn(input, &job->arena, &warnings);
 	writer_init(&writer, ANSWER_BYTES_MAX);
-	render_recommendations(&writer, input, &answer, job->catalogue, &no_warnings, now_us);
+	render_comparison(&writer, compared, job->catalogue, &warnings, now_us);
 	return print_json(job, &writer);
 }
 
-static int run(const struct config *config, const char *verb, int argc, char **argv,
+static int run(const struct config *config, const struct verb *verb, int argc, char **argv,
 	       bool (*answer)(struct job *))
 {
-	struct job job = {.config = config};
+	struct job job = {.config = config, .verb = verb};
 	int status = TERMINAL_OK;
 
 	arena_init(&job.arena, ARENA_BYTES_MAX);
 	error_init(&job.error, &job.arena);
-	if (!read_operands(&job, verb, argc, argv))
+	if (!read_operands(&job, argc, argv))
 		status = TERMINAL_USAGE;
 	else if (!read_body(&job) || !answer(&job))
-		status = failed(&job, verb);
+		status = failed(&job);
 	free(job.body);
 	catalogue_free(job.catalogue);
 	arena_release(&job.arena);
@@ -236,12 +351,35 @@ static int run(const struct config *config, const char *verb, int argc, char **a
 	return status;
 }
 
+#define QLORA                                                                                      \
+	"{\"workload\": {\"task\": \"finetune\", \"method\": \"qlora\", "                          \
+	"\"model\": \"meta-llama/Llama-3.1-70B\"}}"
+
 int terminal_size(const struct config *config, int argc, char **argv)
 {
-	return run(config, "size", argc, argv, size);
+	static const struct verb verb = {"size", "sizing", "FILE|- [--json]", QLORA, false};
+
+	return run(config, &verb, argc, argv, size);
 }
 
 int terminal_recommend(const struct config *config, int argc, char **argv)
 {
-	return run(config, "recommend", argc, argv, recommend_with);
+	static const struct verb verb = {
+		"recommend", "recommendations",
+		"FILE|- [--json | --explain N | --launch skypilot|dstack|command[:N]]", QLORA,
+		true};
+
+	return run(config, &verb, argc, argv, recommend_with);
+}
+
+int terminal_compare(const struct config *config, int argc, char **argv)
+{
+	static const struct verb verb = {
+		"compare", "comparisons", "FILE|- [--json]",
+		"{\"workload\": {\"task\": \"finetune\", \"model\": \"meta-llama/Llama-3.1-8B\"}, "
+		"\"variants\": [{\"name\": \"lora\", \"workload\": {\"method\": \"lora\"}}, "
+		"{\"name\": \"qlora\", \"workload\": {\"method\": \"qlora\"}}]}",
+		false};
+
+	return run(config, &verb, argc, argv, compare_with);
 }

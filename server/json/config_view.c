@@ -187,9 +187,11 @@ struct config_value *config_view_parse(const char *text, size_t length, struct a
 	json = json_loadb(strict, make_strict(text, length, strict), JSON_DECODE_INT_AS_REAL,
 			  &problem);
 	if (!json) {
-		error_set(error, ERROR_MALFORMED,
-			  "The configuration is not JSON: %s (line %d, column %d).", problem.text,
-			  problem.line, problem.column);
+		error_set(
+			error, ERROR_MALFORMED,
+			"The configuration is not JSON: %.110s (line %d, column %d). Infinity and "
+			"NaN are read; comments, trailing commas and single quotes are not.",
+			problem.text, problem.line, problem.column);
 		return NULL;
 	}
 	if (json_is_object(json))

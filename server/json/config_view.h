@@ -3,8 +3,8 @@
  *
  * Real files are not strict JSON: bare Infinity, -Infinity and NaN (Python's json module writes
  * them), a byte-order mark, blank lines in front. They are accepted; NaN and the infinities become
- * null and
- * +-1e308, as other exporters write them.
+ * null and +-1e308, as other exporters write them. Comments, trailing commas and single quotes are
+ * refused, and the error says so.
  */
 #ifndef SERVER_JSON_CONFIG_VIEW_H
 #define SERVER_JSON_CONFIG_VIEW_H

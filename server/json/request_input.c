@@ -3,17 +3,9 @@
 
 #include "core/country.h"
 #include "core/terms.h"
-#include "server/json/workload_input.h"
+#include "server/json/request_input_parts.h"
 
 #include <string.h>
-
-/* What a decoder carries besides the input itself. */
-struct decoder {
-	struct input input;
-	const struct catalogue *catalogue;
-	struct workload_input workload;
-	struct request_input result;
-};
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -42,6 +34,33 @@ static void read_constraints(struct input *input, const struct input_at *at,
 	member = input_member(at, "max_nodes");
 	if (input_whole_within(input, &member, 1, 1024, &nodes))
 		out->max_nodes = (int)nodes;
+}
+
+/* What nobody publishes, as the caller has it: one table says the names and the ranges. */
+static void read_assumptions(struct decoder *decoder, const struct input_at *at,
+			     struct recommend_request *request)
+{
+	static const char *const texts[] = {
+#define X(field, value, least, most) #field,
+		COST_ASSUMPTIONS(X)
+#undef X
+	};
+	static const struct names known = {texts, ASSUMPTIONS};
+	struct input *input = &decoder->input;
+
+	decoder->assumptions = cost_assumptions_default;
+	if (!at->value || !input_object(input, at, &known))
+		return;
+	for (int id = 0; id < ASSUMPTIONS; id++) {
+		const struct cost_assumption_field *field = &cost_assumption_fields[id];
+		struct input_at member = input_member(at, field->name);
+		double value;
+
+		if (input_number_within(input, &member, field->least, field->most, &value))
+			cost_assumption_set(&decoder->assumptions, (enum cost_assumption_id)id,
+					    value);
+	}
+	request->assumptions = &decoder->assumptions;
 }
 
 static const char *const *read_texts(struct input *input, const struct input_at *at, size_t *count)
@@ -205,10 +224,10 @@ static void read_filters(struct decoder *decoder, const struct input_at *at, str
 	input_whole_within(input, &member, 1, INT64_C(1000000000), &out->max_age_seconds);
 }
 
-static void read_recommend(struct decoder *decoder, const struct input_at *root)
+void request_input_read(struct decoder *decoder, const struct input_at *root)
 {
-	static const char *const texts[] = {"workload",	 "constraints", "filters",
-					    "objective", "group",	"limit"};
+	static const char *const texts[] = {"workload",	 "constraints", "filters", "assumptions",
+					    "objective", "group",	"limit",   "launch"};
 	static const struct names known = {texts, COUNT_OF(texts)};
 	struct recommend_request *request = &decoder->result.request;
 	struct input *input = &decoder->input;
@@ -222,6 +241,8 @@ static void read_recommend(struct decoder *decoder, const struct input_at *root)
 	member = input_member(root, "constraints");
 	read_constraints(input, &member, &request->constraints);
 	check_amount(input, &member, request);
+	member = input_member(root, "assumptions");
+	read_assumptions(decoder, &member, request);
 	member = input_member(root, "filters");
 	read_filters(decoder, &member, &request->filters);
 	member = input_member(root, "objective");
@@ -233,6 +254,9 @@ static void read_recommend(struct decoder *decoder, const struct input_at *root)
 	member = input_member(root, "limit");
 	input_whole_within(input, &member, 1, RECOMMENDATIONS_MAX, &limit);
 	request->limit = (int)limit;
+	member = input_member(root, "launch");
+	input_flag(input, &member, &decoder->result.wants_launch);
+	decoder->result.model = decoder->workload.model;
 }
 
 static void read_sizing(struct decoder *decoder, const struct input_at *root)
@@ -245,10 +269,10 @@ static void read_sizing(struct decoder *decoder, const struct input_at *root)
 	member = input_member(root, "workload");
 	workload_input(&decoder->input, &member, &decoder->workload,
 		       &decoder->result.request.workload);
+	decoder->result.model = decoder->workload.model;
 }
 
-/* The headline: one kind of fault keeps its own code, several are an invalid request. */
-static bool conclude(struct error *error)
+bool request_input_conclude(struct error *error)
 {
 	const struct error_item *item;
 	unsigned unknown = 0, unsupported = 0, all;
@@ -292,9 +316,8 @@ static const struct request_input *decode(const char *body, size_t length, struc
 		return NULL;
 	root.value = json;
 	read(decoder, &root);
-	if (!conclude(error))
+	if (!request_input_conclude(error))
 		return NULL;
-	decoder->result.model = decoder->workload.model;
 	return &decoder->result;
 }
 
@@ -303,7 +326,7 @@ const struct request_input *request_input_recommend(const char *body, size_t len
 						    const struct catalogue *catalogue,
 						    struct arena *arena, struct error *error)
 {
-	return decode(body, length, warnings, catalogue, arena, error, read_recommend);
+	return decode(body, length, warnings, catalogue, arena, error, request_input_read);
 }
 
 const struct request_input *request_input_sizing(const char *body, size_t length,

@@ -2,6 +2,7 @@
 #include "server/json/workload_input.h"
 
 #include "core/hf_config.h"
+#include "core/model_numbers.h"
 #include "server/json/config_view.h"
 
 #include <limits.h>
@@ -36,41 +37,80 @@ static bool read_field(struct input *input, const struct input_at *at,
 }
 
 /* "13B", "350M", "1.5T", "7e9", or a plain number. */
-static bool parameters_of(struct input *input, const struct input_at *at, double *out)
+static bool size_of(struct input *input, const struct input_at *at, double *out)
 {
-	static const char suffixes[] = "KMBT";
-	const char *text, *suffix;
-	char *end;
-	double value;
+	static const char digits[] = "0123456789", suffixes[] = "KMBT";
+	const char *text, *end, *suffix;
 
 	if (json_is_number(at->value))
 		return input_number(input, at, out);
 	if (!input_text(input, at, &text))
 		return false;
-	/* strtod also takes "inf", "nan" and hexadecimal: digits and a point only. */
-	value = strspn(text, "0123456789.") ? strtod(text, &end) : -1;
-	if (value < 0 || text[strspn(text, "0123456789.eE+KMBTkmbt")])
-		return input_fault(input, at, "syntax", NULL,
-				   "must be a number, or one with K, M, B or T behind it: \"13B\"");
-	suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
-	if (*end && (!suffix || end[1]))
-		return input_fault(input, at, "syntax", NULL,
-				   "must be a number, or one with K, M, B or T behind it: \"13B\"");
+	/* strtod also takes "inf", "nan", hexadecimal and a sign: only what is spelled here. */
+	end = text + strspn(text, digits);
+	if (*end == '.')
+		end += 1 + strspn(end + 1, digits);
+	suffix = *end && end[1] == '\0' ? strchr(suffixes, *end & ~0x20) : NULL;
+	if ((*end == 'e' || *end == 'E') && !suffix) {
+		end += end[1] == '+' ? 2 : 1;
+		end = *end && strlen(end) <= 2 ? end + strspn(end, digits) : "?";
+	}
+	if (strcspn(text, digits) == strlen(text) || (*end && !suffix))
+		return input_fault(
+			input, at, "syntax", NULL,
+			"must be a number, or one with K, M, B or T behind it: \"13B\", \"1.5T\"");
+	*out = strtod(text, NULL);
 	for (; suffix && suffix >= suffixes; suffix--)
-		value *= 1e3;
-	*out = value;
+		*out *= 1e3;
 	return true;
 }
 
-static bool model_from_parameters(struct input *input, const struct input_at *at,
-				  struct workload_input *storage, struct workload *workload)
+static bool read_modality(struct input *input, const struct input_at *at, enum modality *out)
 {
-	double parameters;
+	int modality = MODALITY_TEXT;
 
-	if (!parameters_of(input, at, &parameters))
+	if (!at->value)
+		return true;
+	if (!input_enum(input, at, &modality_names, &modality))
 		return false;
-	if (!architecture_from_parameters(parameters, &storage->architecture))
-		return input_fault(input, at, "out_of_range", NULL, "must be from 1e6 to 1e14");
+	*out = (enum modality)modality;
+	if (modality == MODALITY_TEXT || modality == MODALITY_VISION_TEXT ||
+	    modality == MODALITY_EMBEDDING)
+		return true;
+	return input_fault(input, at, "unsupported", NULL,
+			   "must be text, vision-text or embedding: others do not follow from "
+			   "their size");
+}
+
+/* A size, and whatever else is known. */
+static bool model_from_numbers(struct input *input, const struct input_at *at,
+			       struct workload_input *storage, struct workload *workload)
+{
+	struct input_at modality = input_member(at, "modality");
+	struct model_numbers numbers = {.modality = MODALITY_TEXT};
+	const char *pointer = input_pointer(input, at);
+	bool is_good = read_modality(input, &modality, &numbers.modality);
+
+	for (int i = 0; i < MODEL_NUMBER_COUNT; i++) {
+		struct input_at member = input_member(at, model_number_fields[i].name);
+		bool is_size = i == MODEL_NUMBER_parameters || i == MODEL_NUMBER_active_parameters;
+		int64_t whole;
+
+		if (!member.value)
+			continue;
+		if (is_size) {
+			is_good &= size_of(input, &member, &numbers.values[i]);
+			continue;
+		}
+		if (!input_whole_within(input, &member, (int64_t)model_number_fields[i].least,
+					(int64_t)model_number_fields[i].most, &whole))
+			is_good = false;
+		else
+			numbers.values[i] = (double)whole;
+	}
+	if (!is_good ||
+	    !model_numbers_build(&numbers, pointer, &storage->architecture, input->error))
+		return false;
 	workload->model = "parameters";
 	return true;
 }
@@ -119,24 +159,32 @@ static bool model_from_config(struct input *input, const struct input_at *at, bo
 static bool model_from_object(struct input *input, const struct input_at *at,
 			      struct workload_input *storage, struct workload *workload)
 {
-	static const char *const texts[] = {"config", "config_text", "parameters"};
-	static const struct names known = {texts, 3};
+	static const char *const texts[] = {
+#define X(member, name, least, most) name,
+		MODEL_NUMBERS(X)
+#undef X
+			"modality",
+		"config",
+		"config_text",
+	};
+	static const struct names known = {texts, sizeof(texts) / sizeof(texts[0])};
+	static const struct names alone = {&texts[MODEL_NUMBER_COUNT + 1], 2};
 	struct input_at config, config_text, parameters;
 	int ways;
 
-	if (!input_object(input, at, &known))
-		return false;
 	config = input_member(at, "config");
 	config_text = input_member(at, "config_text");
 	parameters = input_member(at, "parameters");
 	ways = !!config.value + !!config_text.value + !!parameters.value;
+	if (!input_object(input, at, ways == 1 && !parameters.value ? &alone : &known))
+		return false;
 	if (ways != 1)
 		return input_fault(
 			input, at, ways ? "conflict" : "required", NULL,
 			"must have exactly one of 'config', 'config_text', 'parameters'");
 	workload->architecture = &storage->architecture;
 	if (parameters.value)
-		return model_from_parameters(input, &parameters, storage, workload);
+		return model_from_numbers(input, at, storage, workload);
 	return model_from_config(input, config.value ? &config : &config_text, !config.value,
 				 storage, workload);
 }
@@ -212,6 +260,8 @@ static bool complete(struct input *input, const struct input_at *at, struct work
 bool workload_input(struct input *input, const struct input_at *at, struct workload_input *storage,
 		    struct workload *workload)
 {
+	struct model_numbers any = {.values = {[MODEL_NUMBER_parameters] = 7e9}};
+	struct error ignored = {0};
 	struct input_at model;
 	bool has_model, is_read = true;
 	int i;
@@ -236,7 +286,7 @@ bool workload_input(struct input *input, const struct input_at *at, struct workl
 	has_model = read_model(input, &model, storage, workload);
 	if (!has_model) {
 		/* Any architecture serves to find what else is wrong. */
-		architecture_from_parameters(7e9, &storage->architecture);
+		model_numbers_build(&any, "", &storage->architecture, &ignored);
 		storage->architecture.max_context = INT_MAX;
 		workload->architecture = &storage->architecture;
 		workload->model = "";

@@ -27,8 +27,11 @@ void writer_init(struct writer *writer, size_t limit_bytes)
 void writer_release(struct writer *writer)
 {
 	free(writer->bytes);
+	free(writer->ages);
 	writer->bytes = NULL;
+	writer->ages = NULL;
 	writer->length = writer->capacity = 0;
+	writer->ages_count = writer->ages_capacity = 0;
 }
 
 static bool grow(struct writer *writer, size_t more)
@@ -78,6 +81,11 @@ static void append(struct writer *writer, const char *bytes, size_t length)
 static void append_byte(struct writer *writer, char byte)
 {
 	append(writer, &byte, 1);
+}
+
+void writer_expect(struct writer *writer, size_t length)
+{
+	reserve(writer, length);
 }
 
 char *writer_take(struct writer *writer, size_t *length)
@@ -336,6 +344,45 @@ void writer_time(struct writer *writer, int64_t wall_us)
 	}
 	clock_format(wall_us, text);
 	writer_string(writer, text);
+}
+
+void writer_note_ages(struct writer *writer)
+{
+	writer->notes_ages = true;
+}
+
+static void note_age(struct writer *writer, size_t at, int64_t then_us)
+{
+	size_t capacity = writer->ages_capacity ? 2 * writer->ages_capacity : 64;
+
+	if (writer->failed)
+		return;
+	if (writer->ages_count == writer->ages_capacity) {
+		struct writer_age *ages = realloc(writer->ages, capacity * sizeof(*writer->ages));
+
+		if (!ages) {
+			writer->failed = true;
+			return;
+		}
+		writer->ages = ages;
+		writer->ages_capacity = capacity;
+	}
+	writer->ages[writer->ages_count++] = (struct writer_age){at, writer->length - at, then_us};
+}
+
+void writer_age(struct writer *writer, int64_t then_us, int64_t now_us)
+{
+	size_t at;
+
+	if (then_us == 0) {
+		writer_null(writer);
+		return;
+	}
+	value_begins(writer);
+	at = writer->length;
+	append_digits(writer, now_us > then_us ? (uint64_t)(now_us - then_us) / US_PER_SECOND : 0);
+	if (writer->notes_ages)
+		note_age(writer, at, then_us);
 }
 
 void writer_fragment(struct writer *writer, const char *bytes, size_t length)

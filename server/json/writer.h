@@ -16,9 +16,18 @@
 
 #define WRITER_DEPTH_MAX 32
 
+/* Where an age stands in the text, and what it is the age of. */
+struct writer_age {
+	size_t at, length;
+	int64_t then_us;
+};
+
 struct writer {
 	char *bytes; /* malloc'ed: handed to the HTTP layer whole */
 	size_t length, capacity, limit;
+	struct writer_age *ages; /* of those written since writer_note_ages() */
+	size_t ages_count, ages_capacity;
+	bool notes_ages;
 	unsigned depth;
 	bool failed;
 	bool need_comma[WRITER_DEPTH_MAX];
@@ -56,6 +65,16 @@ void writer_whole(struct writer *writer, double value);
 
 /* RFC 3339 UTC from microseconds; 0 prints null. */
 void writer_time(struct writer *writer, int64_t wall_us);
+
+/* Whole seconds since then, never negative (clocks of two machines may differ a little); of what
+ * happened at 0, null. */
+void writer_age(struct writer *writer, int64_t then_us, int64_t now_us);
+
+/* Notes the places of ages, which writer_take() leaves to writer_release(). */
+void writer_note_ages(struct writer *writer);
+
+/* Makes room at once for a text of about that length. */
+void writer_expect(struct writer *writer, size_t length);
 
 /* Bytes as they are: rendered fragments (a comma is put before when one is due), plain text. */
 void writer_fragment(struct writer *writer, const char *bytes, size_t length);

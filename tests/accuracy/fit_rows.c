@@ -14,20 +14,20 @@
 
 /* "1xA10G", "4xA10G", "1x A100-40", "A100 80GB x2", "48 GB VRAM"; the bytes that the driver shows.
  */
-static const char *card_of(const char *text, struct request *request, int *gpus, double *usable)
+static enum skip card_of(const char *text, struct request *request, int *gpus, double *usable)
 {
 	char label[64];
 	const char *cross = strstr(text, "x ") == text + 1 || text[1] == 'x' ? text + 2 : text;
 	const char *behind = strstr(text, " x");
-	const char *reason;
+	enum skip reason;
 
 	*gpus = cross != text ? atoi(text) : behind ? atoi(behind + 2) : 1;
 	if (strstr(text, "VRAM")) {
 		*usable = strtod(text, NULL) * GIB;
-		return *usable > 0 ? NULL : "card not stated";
+		return *usable > 0 ? SKIP_NONE : SKIP_CARD_NOT_STATED;
 	}
 	if (*gpus > 8)
-		return "model and layout known by name only";
+		return SKIP_LAYOUT_BY_NAME;
 	while (*cross == ' ')
 		cross++;
 	snprintf(label, sizeof(label), "%.*s", (int)(behind ? behind - cross : (long)strlen(cross)),
@@ -42,16 +42,16 @@ static const char *card_of(const char *text, struct request *request, int *gpus,
 }
 
 /* "qwen-72b-chat (2*A100)" is Qwen/Qwen-72B. */
-static const char *architecture_of(const struct row *row, struct architecture *out)
+static enum skip architecture_of(const struct row *row, struct architecture *out)
 {
-	const char *reason = request_architecture(row, out);
+	enum skip reason = request_architecture(row, out);
 
 	if (reason)
 		return request_model(row_has(row, "model", "qwen-72b-chat")
 					     ? "Qwen/Qwen-72B"
 					     : row_text(row, "model"),
 				     out);
-	return NULL;
+	return SKIP_NONE;
 }
 
 static void workload_of(const struct row *row, struct request *request)
@@ -85,14 +85,14 @@ static void workload_of(const struct row *row, struct request *request)
 		is_litgpt && !row_has(row, "method", "Multiple") ? RECOMPUTE_NONE : RECOMPUTE_FULL;
 }
 
-static const char *run(const struct row *row, struct result *result)
+static enum skip run(const struct row *row, struct result *result)
 {
 	struct request request = {0};
 	struct memory_basis basis;
 	struct memory_estimate memory;
 	double usable;
 	int gpus;
-	const char *reason = card_of(row_text(row, "gpu"), &request, &gpus, &usable);
+	enum skip reason = card_of(row_text(row, "gpu"), &request, &gpus, &usable);
 
 	if (reason || (reason = architecture_of(row, &request.architecture)))
 		return reason;
@@ -112,20 +112,45 @@ static const char *run(const struct row *row, struct result *result)
 	result->predicted = memory.device_bytes <= usable;
 	snprintf(result->terms, sizeof(result->terms), "device %.2f of %.2f GiB",
 		 memory.device_bytes / GIB, usable / GIB);
-	return NULL;
+	return SKIP_NONE;
 }
 
-static struct result *named(const struct row *row, const char *id, struct results *results)
+static void predict_constraint(struct result *result)
+{
+	const struct row *row = &result->row;
+	bool is_other = row_has(row, "outcome", "graph capture") || row_has(row, "outcome", "VAE");
+
+	/* The longest context that fits, fits. */
+	result->measured = row_has(row, "outcome", "max context");
+	result_close(result, is_other ? SKIP_OTHER_PHASE : run(row, result));
+}
+
+static void predict_fitted(struct result *result)
+{
+	double device = 0, usable = 0;
+	enum skip reason = memory_row_device(&result->row, &device, &usable);
+
+	result->measured = 1;
+	result->predicted = device <= usable;
+	snprintf(result->terms, sizeof(result->terms), "device %.2f of %.2f GiB", device / GIB,
+		 usable / GIB);
+	result_close(result, reason);
+}
+
+static void named(const struct row *row, const char *id, void (*predict)(struct result *result),
+		  struct results *results)
 {
 	struct result *result = results_add(results);
 
 	result->table = RESULT_FIT;
+	result->row = *row;
+	result->predict = predict;
 	snprintf(result->kind, sizeof(result->kind), "fit");
 	snprintf(result->id, sizeof(result->id), "%s", id);
 	snprintf(result->source, sizeof(result->source), "%s", row_text(row, "source"));
 	snprintf(result->model, sizeof(result->model), "%s", row_text(row, "model"));
 	snprintf(result->card, sizeof(result->card), "%.46s", row_text(row, "gpu"));
-	return result;
+	predict(result);
 }
 
 void fit_rows_run(const struct table *constraints, const struct table *memory,
@@ -134,33 +159,18 @@ void fit_rows_run(const struct table *constraints, const struct table *memory,
 	for (size_t i = 0; i < constraints->rows; i++) {
 		struct row row = {constraints, i};
 		char id[24];
-		struct result *result;
 
 		snprintf(id, sizeof(id), "fit%03zu", i + 1);
-		result = named(&row, id, results);
-		/* The longest context that fits, fits. */
-		result->measured = row_has(&row, "outcome", "max context");
-		result->reason =
-			row_has(&row, "outcome", "graph capture") || row_has(&row, "outcome", "VAE")
-				? "failed in a phase of its own"
-				: run(&row, result);
-		result->is_used = !result->reason;
+		named(&row, id, predict_constraint, results);
 	}
 	for (size_t i = 0; i < memory->rows; i++) {
 		struct row row = {memory, i};
 		double device, usable;
-		struct result *result;
 
-		if (!row_has(&row, "kind", "train_full") && !row_has(&row, "kind", "train_lora") &&
-		    !row_has(&row, "kind", "train_qlora"))
+		/* Rows that cannot be compared are told once, where they belong. */
+		if (strncmp(row_text(&row, "kind"), "train_", 6) != 0 ||
+		    memory_row_device(&row, &device, &usable))
 			continue;
-		if (memory_row_device(&row, &device, &usable))
-			continue;
-		result = named(&row, row_text(&row, "id"), results);
-		result->measured = 1;
-		result->predicted = device <= usable;
-		result->is_used = true;
-		snprintf(result->terms, sizeof(result->terms), "device %.2f of %.2f GiB",
-			 device / GIB, usable / GIB);
+		named(&row, row_text(&row, "id"), predict_fitted, results);
 	}
 }

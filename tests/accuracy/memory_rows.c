@@ -12,30 +12,30 @@
 #include <string.h>
 
 /* Rows that no predictor can meet, by their own words. */
-static const char *excluded(const struct row *row)
+static enum skip excluded(const struct row *row)
 {
 	static const struct {
-		const char *column, *word, *reason;
+		const char *column, *word;
+		enum skip reason;
 	} rules[] = {
-		{"quality", "claim", "a claim, not a measurement"},
-		{"metric", "estimate", "an estimate, not a measurement"},
-		{"metric", "claim", "a claim, not a measurement"},
-		{"metric", "stated", "a stated requirement, not a measurement"},
-		{"metric", "rounded", "a rounded requirement, not a measurement"},
-		{"notes", "SUSPECT", "doubtful by its own note"},
-		{"notes", "probably swapped", "doubtful by its own note"},
-		{"notes", "pre-allocated cache", "a cache pre-allocated in a layout of its own"},
-		{"notes", "activation reserve huge", "an engine version whose profiling was wrong"},
-		{"notes", "before MLA", "an engine of before MLA support: KV stored decompressed"},
-		{"notes", "hybrid manager off", "an engine without a hybrid KV manager"},
-		{"metric", "hybrid manager off", "an engine without a hybrid KV manager"},
-		{"metric", "v0.20.0", "an engine without a hybrid KV manager"},
+		{"quality", "claim", SKIP_CLAIM},
+		{"metric", "estimate", SKIP_ESTIMATE},
+		{"metric", "claim", SKIP_CLAIM},
+		{"metric", "stated", SKIP_STATED_REQUIREMENT},
+		{"notes", "SUSPECT", SKIP_OWN_NOTE},
+		{"notes", "probably swapped", SKIP_OWN_NOTE},
+		{"notes", "pre-allocated cache", SKIP_CACHE_LAYOUT},
+		{"notes", "activation reserve huge", SKIP_WRONG_PROFILING},
+		{"notes", "before MLA", SKIP_BEFORE_LATENT},
+		{"notes", "hybrid manager off", SKIP_WITHOUT_HYBRID_CACHE},
+		{"metric", "hybrid manager off", SKIP_WITHOUT_HYBRID_CACHE},
+		{"metric", "v0.20.0", SKIP_WITHOUT_HYBRID_CACHE},
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (row_has(row, rules[i].column, rules[i].word))
 			return rules[i].reason;
-	return NULL;
+	return SKIP_NONE;
 }
 
 static double unit_bytes(const char *unit)
@@ -171,13 +171,13 @@ static double counter(const struct row *row, const struct request *request,
 	return value * ways;
 }
 
-static const char *run_row(const struct row *row, struct request *request, struct result *result)
+static enum skip run_row(const struct row *row, struct request *request, struct result *result)
 {
 	bool serving = strncmp(row_text(row, "kind"), "serve", 5) == 0;
 	struct memory_basis basis;
 	struct memory_estimate memory;
 	const char *unit = row_text(row, "measured_unit");
-	const char *reason = excluded(row);
+	enum skip reason = excluded(row);
 
 	if (reason || (reason = request_architecture(row, &request->architecture)))
 		return reason;
@@ -198,47 +198,48 @@ static const char *run_row(const struct row *row, struct request *request, struc
 	if (!serving && request->cards_count &&
 	    memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes >
 		    accelerator_memory_bytes(request->cards[0]))
-		return "states of the optimizer stated exceed the card: another one ran";
+		return SKIP_STATES_EXCEED_CARD;
 	result->predicted = counter(row, request, &basis, &memory);
 	result->measured = strcmp(unit, "tokens") == 0 || strcmp(unit, "blocks") == 0
 				   ? row_number(row, "measured_value", (double)NAN)
 				   : measured_bytes(row);
 	if (!isfinite(result->predicted))
-		return "counter not known";
+		return SKIP_COUNTER_UNKNOWN;
 	if (row_has(row, "metric", "available KV") &&
 	    measured_bytes(row) < 0.02 * accelerator_memory_bytes(request->cards[0]))
-		return "next to nothing is left: the difference of two equal figures";
+		return SKIP_NOTHING_LEFT;
 	if (!isfinite(result->measured) || result->measured <= 0)
-		return "no measured value in a known unit";
+		return SKIP_NO_VALUE;
 	if (strcmp(unit, "tokens") != 0 && strcmp(unit, "blocks") != 0) {
 		result->predicted /= GIB;
 		result->measured /= GIB;
 	}
 	snprintf(result->terms, sizeof(result->terms),
-		 "w %.2f m %.2f g %.2f o %.2f a %.2f l %.2f kv %.2f ad %.2f c %.2f f %.2f | %.2f "
+		 "w %.2f m %.2f g %.2f o %.2f s %.2f a %.2f l %.2f kv %.2f ad %.2f c %.2f f %.2f | "
+		 "%.2f "
 		 "%.2f %.2f",
 		 memory.weights_bytes / GIB, memory.master_weights_bytes / GIB,
 		 memory.gradients_bytes / GIB, memory.optimizer_bytes / GIB,
-		 memory.activations_bytes / GIB, memory.logits_bytes / GIB,
-		 memory.kv_cache_bytes / GIB, memory.adapters_bytes / GIB,
-		 memory.communication_bytes / GIB, memory.framework_bytes / GIB,
-		 memory.allocated_bytes / GIB, memory.reserved_bytes / GIB,
-		 memory.device_bytes / GIB);
-	return NULL;
+		 memory.optimizer_step_bytes / GIB, memory.activations_bytes / GIB,
+		 memory.logits_bytes / GIB, memory.kv_cache_bytes / GIB,
+		 memory.adapters_bytes / GIB, memory.communication_bytes / GIB,
+		 memory.framework_bytes / GIB, memory.allocated_bytes / GIB,
+		 memory.reserved_bytes / GIB, memory.device_bytes / GIB);
+	return SKIP_NONE;
 }
 
-const char *memory_row_device(const struct row *row, double *device_bytes, double *usable_bytes)
+enum skip memory_row_device(const struct row *row, double *device_bytes, double *usable_bytes)
 {
 	struct request request = {0};
 	struct result result = {0};
 	struct memory_basis basis;
 	struct memory_estimate memory;
-	const char *reason = run_row(row, &request, &result);
+	enum skip reason = run_row(row, &request, &result);
 
 	if (reason)
 		return reason;
 	if (!request.cards_count)
-		return "card not stated";
+		return SKIP_CARD_NOT_STATED;
 	memory_prepare(&request.workload, &basis);
 	memory_estimate(&basis, &request.layout, request.cards[0], &memory);
 	*device_bytes = memory.device_bytes;
@@ -246,38 +247,51 @@ const char *memory_row_device(const struct row *row, double *device_bytes, doubl
 	*usable_bytes = 0;
 	for (int i = 0; i < request.cards_count; i++)
 		*usable_bytes = fmax(*usable_bytes, accelerator_memory_bytes(request.cards[i]));
-	return NULL;
+	return SKIP_NONE;
+}
+
+const char *const memory_kinds[] = {"serve_weights", "serve_kv", "train_full", "train_lora",
+				    "train_qlora"};
+const size_t memory_kinds_count = sizeof(memory_kinds) / sizeof(memory_kinds[0]);
+
+static void predict(struct result *result)
+{
+	struct request request = {0};
+	enum skip reason = run_row(&result->row, &request, result);
+
+	if (reason == SKIP_REFUSED)
+		snprintf(result->terms, sizeof(result->terms), "%s", request.refusal);
+	result_close(result, reason);
+}
+
+static void name_result(const struct row *row, const char *kind, struct result *result)
+{
+	result->table = RESULT_MEMORY;
+	result->row = *row;
+	result->predict = predict;
+	snprintf(result->kind, sizeof(result->kind), "%s", kind);
+	snprintf(result->id, sizeof(result->id), "%s", row_text(row, "id"));
+	snprintf(result->source, sizeof(result->source), "%s", row_text(row, "source"));
+	snprintf(result->model, sizeof(result->model), "%s", row_text(row, "model"));
+	snprintf(result->card, sizeof(result->card), "%s", row_text(row, "gpu"));
+	snprintf(result->setting, sizeof(result->setting), "%s|%s|%s|%s|%s|%s|%s",
+		 row_text(row, "model"), row_text(row, "parallelism"),
+		 row_text(row, "weight_dtype"), row_text(row, "seq_len"),
+		 row_text(row, "micro_batch_per_gpu"), row_text(row, "checkpointing"),
+		 row_text(row, "metric"));
 }
 
 void memory_rows_run(const struct table *table, struct results *results)
 {
-	static const char *const kinds[] = {"serve_weights", "serve_kv", "train_full", "train_lora",
-					    "train_qlora"};
-
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+	for (size_t k = 0; k < memory_kinds_count; k++)
 		for (size_t i = 0; i < table->rows; i++) {
 			struct row row = {table, i};
-			struct request request = {0};
 			struct result *result;
 
-			if (strcmp(row_text(&row, "kind"), kinds[k]) != 0)
+			if (strcmp(row_text(&row, "kind"), memory_kinds[k]) != 0)
 				continue;
 			result = results_add(results);
-			result->table = RESULT_MEMORY;
-			snprintf(result->kind, sizeof(result->kind), "%s", kinds[k]);
-			snprintf(result->id, sizeof(result->id), "%s", row_text(&row, "id"));
-			snprintf(result->source, sizeof(result->source), "%s",
-				 row_text(&row, "source"));
-			snprintf(result->model, sizeof(result->model), "%s",
-				 row_text(&row, "model"));
-			snprintf(result->card, sizeof(result->card), "%s", row_text(&row, "gpu"));
-			snprintf(result->setting, sizeof(result->setting), "%s|%s|%s|%s|%s|%s|%s",
-				 row_text(&row, "model"), row_text(&row, "parallelism"),
-				 row_text(&row, "weight_dtype"), row_text(&row, "seq_len"),
-				 row_text(&row, "micro_batch_per_gpu"),
-				 row_text(&row, "checkpointing"), row_text(&row, "metric"));
-			result->reason = run_row(&row, &request, result);
-			result->is_used = !result->reason;
-			result_score(result);
+			name_result(&row, memory_kinds[k], result);
+			predict(result);
 		}
 }

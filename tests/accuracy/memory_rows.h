@@ -6,15 +6,18 @@
 #include "tests/accuracy/result.h"
 #include "tests/accuracy/table.h"
 
+extern const char *const memory_kinds[];
+extern const size_t memory_kinds_count;
+
 void memory_rows_run(const struct table *table, struct results *results);
 void fit_rows_run(const struct table *constraints, const struct table *memory,
 		  struct results *results);
 
 /* The request of a row of each kind, or why there is none. */
-const char *memory_training_request(const struct row *row, struct request *request);
-const char *memory_serving_request(const struct row *row, struct request *request);
+enum skip memory_training_request(const struct row *row, struct request *request);
+enum skip memory_serving_request(const struct row *row, struct request *request);
 
 /* What the run of a training row would show on its card, and what the card has; or why not. */
-const char *memory_row_device(const struct row *row, double *device_bytes, double *usable_bytes);
+enum skip memory_row_device(const struct row *row, double *device_bytes, double *usable_bytes);
 
 #endif

@@ -31,15 +31,32 @@ static double utilization_of(const char *notes)
 	return utilization;
 }
 
+static enum format torchao_format(const char *text)
+{
+	static const struct {
+		const char *word;
+		enum format format;
+	} words[] = {
+		{"sparse", FORMAT_TORCHAO_INT4_SPARSE}, {"int4", FORMAT_TORCHAO_INT4},
+		{"int8", FORMAT_TORCHAO_INT8},		{"fp6", FORMAT_TORCHAO_FP6},
+		{"float8", FORMAT_TORCHAO_FP8},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (text_has(text, words[i].word))
+			return words[i].format;
+	return request_format(text);
+}
+
 /* "batch 1, input 6144 + 2048 generated", "bs=4, generate 1024 tokens", "batch 1, prefill 64 decode
  * 64". */
-const char *memory_serving_request(const struct row *row, struct request *request)
+enum skip memory_serving_request(const struct row *row, struct request *request)
 {
 	struct workload *workload = &request->workload;
 	struct layout *layout = &request->layout;
 	const char *load = row_text(row, "concurrency_or_tokens");
-	const char *reason = request_parallelism(row_text(row, "parallelism"),
-						 row_number(row, "gpus", 1), layout);
+	enum skip reason = request_parallelism(row_text(row, "parallelism"),
+					       row_number(row, "gpus", 1), layout);
 	double length = row_number(row, "seq_len", 0);
 	double prompt = text_number_after(load, "input ", text_number_after(load, "prefill ", 0));
 	double output = text_number_after(
@@ -71,14 +88,12 @@ const char *memory_serving_request(const struct row *row, struct request *reques
 	workload->output_tokens = (int64_t)output;
 	workload->concurrency = (int64_t)layout->sequences;
 	workload->engine = (int)engine_of(row);
-	layout->weight_format = request_format(row_text(row, "weight_dtype"));
-	if (row_has(row, "source", "torchao/quantization") && layout->weight_format != FORMAT_BF16)
-		return "a torchao format that packs the output head too: not offered";
-	if (row_has(row, "weight_dtype", "g32"))
-		return "4-bit weights in groups of 32: not offered";
+	layout->weight_format = row_has(row, "source", "torchao/quantization")
+					? torchao_format(row_text(row, "weight_dtype"))
+					: request_format(row_text(row, "weight_dtype"));
 	if (layout->weight_format == FORMAT_AUTO)
-		return row_text(row, "weight_dtype")[0] ? "weight format not offered"
-							: "weight format not stated";
+		return row_text(row, "weight_dtype")[0] ? SKIP_WEIGHT_FORMAT
+							: SKIP_WEIGHT_FORMAT_NOT_STATED;
 	layout->kv_format = request_format(row_text(row, "kv_dtype"));
 	if (text_has(row_text(row, "kv_dtype"), "int8"))
 		layout->kv_format = FORMAT_INT8;
@@ -95,5 +110,5 @@ const char *memory_serving_request(const struct row *row, struct request *reques
 		workload->gpu_memory_utilization = utilization;
 		workload->given |= 1ull << WORKLOAD_gpu_memory_utilization;
 	}
-	return NULL;
+	return SKIP_NONE;
 }

@@ -5,6 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+/* Qwen's finetune_lora_single_gpu.sh, whose trainer names DeepSpeed, takes it for fp16 only. */
+static bool is_plain_trainer(const struct row *row)
+{
+	return row_has(row, "optim_dtype_notes", "DeepSpeed/HF Trainer") &&
+	       row_number(row, "gpus", 1) <= 1 && row_has(row, "kind", "train_lora");
+}
+
 /* Software that a source's runs use, as the stack that has its habits. */
 static enum stack stack_of(const struct row *row)
 {
@@ -26,7 +33,7 @@ static enum stack stack_of(const struct row *row)
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (row_has(row, words[i].column, words[i].word))
+		if (row_has(row, words[i].column, words[i].word) && !is_plain_trainer(row))
 			return words[i].stack;
 	return STACK_HUGGINGFACE;
 }
@@ -65,6 +72,7 @@ static enum optimizer optimizer_of(const char *text)
 		{"muon", OPTIMIZER_MUON},
 		{"momentum", OPTIMIZER_SGD_MOMENTUM},
 		{"sgd", OPTIMIZER_SGD},
+		{"galore", OPTIMIZER_GALORE_ADAMW},
 		{"adam", OPTIMIZER_ADAMW},
 	};
 
@@ -101,51 +109,40 @@ static bool has_word(const char *text, const char *word)
 }
 
 /* Tuners and methods that the product does not offer. */
-static const char *unsupported(const struct row *row)
+static enum skip unsupported(const struct row *row)
 {
 	static const char *const words[] = {
-		"galore",     "lisa",
-		"lisa_2",     "lisa_4",
-		"longlora",   "boft",
-		"ia3",	      "dora",
-		"osf",	      "prompt",
-		"prefix",     "badam",
-		"llamapro",   "vera",
-		"adalora",    "loha",
-		"lokr",	      "hra",
-		"DPO",	      "KTO",
-		"SimPO",      "ORPO",
-		"PPO",	      "GRPO",
-		"aqlm",	      "apollo",
-		"loftq",      "pissa",
-		"ln_tuning",  "shira",
-		"c3a",	      "oft",
-		"bone",	      "miss",
-		"randlora",   "neftune",
-		"reft",	      "fourierft",
-		"emb",	      "roadtest",
-		"waveft",     "trainable_tokens",
-		"gralora",    "delora",
-		"psoft",      "lily",
-		"unsloth",    "galore128",
-		"galore32",   "galore64",
-		"galore_emb", "galore_perparam",
-		"Q-APOLLO",   "apollo-mini",
+		"lisa",	       "lisa_2",   "lisa_4",
+		"longlora",    "boft",	   "ia3",
+		"osf",	       "prompt",   "prefix",
+		"badam",       "llamapro", "vera",
+		"adalora",     "loha",	   "lokr",
+		"hra",	       "DPO",	   "KTO",
+		"SimPO",       "ORPO",	   "PPO",
+		"GRPO",	       "aqlm",	   "apollo",
+		"loftq",       "pissa",	   "ln_tuning",
+		"shira",       "c3a",	   "oft",
+		"bone",	       "miss",	   "randlora",
+		"neftune",     "reft",	   "fourierft",
+		"roadtest",    "waveft",   "trainable_tokens",
+		"gralora",     "delora",   "psoft",
+		"lily",	       "unsloth",  "Q-APOLLO",
+		"apollo-mini",
 	};
 	const char *notes = row_text(row, "notes");
 
 	if (strstr(notes,
 		   "7B model (section says")) /* ColossalChat's SFT rows name PPO in passing */
-		return NULL;
+		return SKIP_NONE;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (has_word(row_text(row, "optimizer"), words[i]) ||
 		    (has_word(notes, words[i]) && !row_has(row, "kind", "qlora") &&
 		     !(strcmp(words[i], "unsloth") == 0)))
-			return "a method that is not offered";
-	return NULL;
+			return SKIP_METHOD;
+	return SKIP_NONE;
 }
 
-static const char *recompute_of(const struct row *row, struct layout *layout)
+static enum skip recompute_of(const struct row *row, struct layout *layout)
 {
 	const char *text = row_text(row, "checkpointing");
 
@@ -159,51 +156,49 @@ static const char *recompute_of(const struct row *row, struct layout *layout)
 	else if (text_has(text, "none") || strcmp(text, "n") == 0)
 		layout->recompute = RECOMPUTE_NONE;
 	else
-		return "recompute mode not stated";
-	return NULL;
+		return SKIP_RECOMPUTE_NOT_STATED;
+	return SKIP_NONE;
 }
 
-static const char *length_of(const struct row *row, int64_t *out)
+static enum skip length_of(const struct row *row, int64_t *out)
 {
 	*out = (int64_t)row_number(row, "seq_len", 0);
 	if (*out <= 0)
-		return "sequence length not stated";
+		return SKIP_LENGTH_NOT_STATED;
 	/* The peak follows the longest sample, which the column does not tell for short ones. */
 	if (row_has(row, "notes", "dataset matters") || row_has(row, "notes", "short, unpacked") ||
 	    (row_has(row, "source", "unsloth@") && row_has(row, "notes", " on ")))
-		return "length is a limit: the data set decides, by the source's own note";
-	return NULL;
+		return SKIP_LENGTH_IS_A_LIMIT;
+	return SKIP_NONE;
 }
 
 /* Runs whose peak the columns do not describe. */
-static const char *not_described(const struct row *row)
+static enum skip not_described(const struct row *row)
 {
 	if (row_has(row, "notes", "enlarged vocab"))
-		return "a vocabulary other than the columns', by its own note";
+		return SKIP_OTHER_VOCABULARY;
 	if (row_has(row, "notes", "Llama3-V"))
-		return "a vision tower is trained as well: images a sample not stated";
-	if (row_has(row, "notes", "optimizer-in-backward"))
-		return "optimizer in backward: not offered";
+		return SKIP_IMAGES_NOT_STATED;
 	if (row_has(row, "source", "litgpt") && row_has(row, "parallelism", "fsdp"))
-		return "built whole on the card before it was sharded: the peak is that of loading";
+		return SKIP_LOADED_WHOLE;
 	if (row_has(row, "notes", "GPU 0 of"))
-		return "not the fullest GPU of its run";
+		return SKIP_EMPTIER_GPU;
 	if (row_number(row, "gpus", 0) > 1 && row_has(row, "source", "litgpt") &&
 	    row_has(row, "source", "config_hub"))
-		return "the run used one of its GPUs (facts/memory-notes.md 12)";
-	return NULL;
+		return SKIP_ONE_GPU_OF_MANY;
+	return SKIP_NONE;
 }
 
-static const char *training_layout(const struct row *row, struct layout *layout)
+static enum skip training_layout(const struct row *row, struct layout *layout)
 {
 	double gpus = row_number(row, "gpus", 0);
-	const char *reason;
+	enum skip reason;
 
 	if ((reason = recompute_of(row, layout)) ||
 	    (reason = request_parallelism(row_text(row, "parallelism"), gpus, layout)))
 		return reason;
 	if (row_number(row, "micro_batch_per_gpu", 0) <= 0)
-		return "micro-batch not stated";
+		return SKIP_MICRO_BATCH_NOT_STATED;
 	layout->micro_batch = (int64_t)row_number(row, "micro_batch_per_gpu", 1);
 	/* A recipe that does not say accumulates: so do the defaults of the tools. */
 	layout->accumulation = (int64_t)row_number(row, "grad_accum", 16);
@@ -212,7 +207,7 @@ static const char *training_layout(const struct row *row, struct layout *layout)
 	    (row_has(row, "source", "Megatron-Bridge") && layout->sharding == SHARDING_NONE))
 		layout->sharding = SHARDING_ZERO1;
 	if (gpus <= 0 && layout->sharding != SHARDING_NONE)
-		return "number of GPUs not stated";
+		return SKIP_GPUS_NOT_STATED;
 	/* torchtitan always splits the residual stream, and a local batch into one micro-batch a
 	 * stage. */
 	if (stack_of(row) == STACK_TORCHTITAN && layout->tensor_parallel > 1)
@@ -222,20 +217,23 @@ static const char *training_layout(const struct row *row, struct layout *layout)
 		layout->micro_batch =
 			(layout->micro_batch + layout->accumulation - 1) / layout->accumulation;
 	}
-	return NULL;
+	return SKIP_NONE;
 }
 
-static const char *adapter_request(const struct row *row, bool is_qlora, struct request *request)
+static enum skip adapter_request(const struct row *row, bool is_qlora, struct request *request)
 {
 	struct workload *workload = &request->workload;
 	struct layout *layout = &request->layout;
 
 	workload->lora_rank = (int64_t)row_number(row, "lora_rank", 8);
 	workload->lora_targets = (int)targets_of(row);
-	workload->given |= 1ull << WORKLOAD_lora_rank | 1ull << WORKLOAD_lora_targets;
+	workload->dora = row_has(row, "notes", "dora");
+	workload->train_embeddings = row_has(row, "lora_targets", "lm_head fully trained");
+	workload->given |= 1ull << WORKLOAD_lora_rank | 1ull << WORKLOAD_lora_targets |
+			   1ull << WORKLOAD_dora | 1ull << WORKLOAD_train_embeddings;
 	layout->weight_format = request_format(row_text(row, "weight_dtype"));
 	if (layout->weight_format == FORMAT_AUTO)
-		return "format of the base not stated";
+		return SKIP_BASE_FORMAT_NOT_STATED;
 	/* torchao's NF4 tensors quantise their scales too. */
 	if (layout->weight_format == FORMAT_NF4 && row_has(row, "source", "torchtune"))
 		layout->weight_format = FORMAT_NF4_DQ;
@@ -244,18 +242,19 @@ static const char *adapter_request(const struct row *row, bool is_qlora, struct 
 		workload->method = METHOD_LORA;
 	workload->base_format = (int)layout->weight_format;
 	workload->given |= 1ull << WORKLOAD_base_format;
-	return NULL;
+	return SKIP_NONE;
 }
 
-const char *memory_training_request(const struct row *row, struct request *request)
+enum skip memory_training_request(const struct row *row, struct request *request)
 {
 	struct workload *workload = &request->workload;
 	struct layout *layout = &request->layout;
 	bool is_full = strcmp(row_text(row, "kind"), "train_full") == 0;
 	bool is_qlora = strcmp(row_text(row, "kind"), "train_qlora") == 0;
-	const char *reason;
+	double chunks = text_number_after(row_text(row, "parallelism"), "vpp=", 0);
+	enum skip reason;
 
-	if ((reason = unsupported(row)) || (reason = length_of(row, &workload->sequence_length)) ||
+	if ((reason = length_of(row, &workload->sequence_length)) || (reason = unsupported(row)) ||
 	    (reason = not_described(row)) || (reason = training_layout(row, layout)))
 		return reason;
 	workload->task = TASK_FINETUNE;
@@ -264,8 +263,16 @@ const char *memory_training_request(const struct row *row, struct request *reque
 	workload->precision = (int)precision_of(row, (enum stack)workload->stack);
 	workload->optimizer = (int)optimizer_of(row_text(row, "optimizer"));
 	if (workload->optimizer == OPTIMIZERS)
-		return "optimizer not offered";
+		return SKIP_OPTIMIZER;
 	workload->fused_attention = !row_has(row, "flash_attention", "n");
+	if (row_has(row, "notes", "optimizer-in-backward")) {
+		workload->optimizer_in_backward = true;
+		workload->given |= 1ull << WORKLOAD_optimizer_in_backward;
+	}
+	if (chunks > 1) {
+		workload->pipeline_chunks = (int64_t)chunks;
+		workload->given |= 1ull << WORKLOAD_pipeline_chunks;
+	}
 	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_method |
 			   1ull << WORKLOAD_stack | 1ull << WORKLOAD_precision |
 			   1ull << WORKLOAD_optimizer | 1ull << WORKLOAD_sequence_length |
@@ -273,8 +280,8 @@ const char *memory_training_request(const struct row *row, struct request *reque
 	layout->weight_format = layout->kv_format = FORMAT_BF16;
 	/* The loss was compiled from 2025 on. */
 	if (row_has(row, "source", "202412") || row_has(row, "source", "(2024")) {
-		workload->fused_cross_entropy = false;
-		workload->given |= 1ull << WORKLOAD_fused_cross_entropy;
+		workload->cross_entropy = CROSS_ENTROPY_PLAIN;
+		workload->given |= 1ull << WORKLOAD_cross_entropy;
 	}
-	return is_full ? NULL : adapter_request(row, is_qlora, request);
+	return is_full ? SKIP_NONE : adapter_request(row, is_qlora, request);
 }

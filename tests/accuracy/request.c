@@ -58,7 +58,7 @@ static void fit_total(struct architecture *architecture, double total)
 	architecture->tied_embeddings = choice & 2;
 }
 
-static const char *architecture_from_columns(const struct row *row, struct architecture *out)
+static enum skip architecture_from_columns(const struct row *row, struct architecture *out)
 {
 	double total = row_number(row, "params_total", 0);
 	struct parameter_count count;
@@ -66,7 +66,7 @@ static const char *architecture_from_columns(const struct row *row, struct archi
 	if (row_number(row, "layers", 0) <= 0 || row_number(row, "hidden", 0) <= 0 ||
 	    row_number(row, "heads", 0) <= 0 || row_number(row, "ffn", 0) <= 0 ||
 	    row_number(row, "vocab", 0) <= 0)
-		return "model unknown and its dimensions not given";
+		return SKIP_MODEL_NOT_GIVEN;
 	*out = (struct architecture){.family = "columns",
 				     .modality = MODALITY_TEXT,
 				     .hidden = (int)row_number(row, "hidden", 0),
@@ -78,12 +78,12 @@ static const char *architecture_from_columns(const struct row *row, struct archi
 		fit_total(out, total);
 		architecture_count(out, &count);
 		if (fabs((double)count.total / total - 1) > 0.08)
-			return "model unknown and its dimensions do not add up to its parameters";
+			return SKIP_MODEL_DOES_NOT_ADD_UP;
 	} else {
 		out->kinds[0].gated = row_has(row, "notes", "swiglu=True");
 		out->tied_embeddings = !row_has(row, "notes", "untie-embeddings");
 	}
-	return NULL;
+	return SKIP_NONE;
 }
 
 /* Letters and digits in lower case: "Nemotron_3_Nano" is "nemotron3nano". */
@@ -127,11 +127,28 @@ static const struct model *find_short(const char *name, double total)
 	return found;
 }
 
-const char *request_architecture(const struct row *row, struct architecture *out)
+/* The model that a note quotes ("model string Kimi-K2.5;") is nearer to what ran than the family in
+ * the column. */
+static const struct model *find_quoted(const struct row *row, double total)
 {
-	const struct model *model = model_find(row_text(row, "model"));
-	double total = row_number(row, "params_total", 0);
+	static const char mark[] = "model string ";
+	const char *text = strstr(row_text(row, "notes"), mark);
+	char name[96];
 
+	if (!text)
+		return NULL;
+	text += sizeof(mark) - 1;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ";"), text);
+	return find_short(name, total);
+}
+
+enum skip request_architecture(const struct row *row, struct architecture *out)
+{
+	double total = row_number(row, "params_total", 0);
+	const struct model *model = find_quoted(row, total);
+
+	if (!model)
+		model = model_find(row_text(row, "model"));
 	if (!model)
 		model = find_short(row_text(row, "model"), total);
 	if (model) {
@@ -140,14 +157,14 @@ const char *request_architecture(const struct row *row, struct architecture *out
 		architecture_count(&model->architecture, &count);
 		if (total <= 0 || fabs((double)count.total / total - 1) < 0.1) {
 			*out = model->architecture;
-			return NULL;
+			return SKIP_NONE;
 		}
 	}
 	return architecture_from_columns(row, out);
 }
 
 /* By id, or by the shortest id that begins so: "meta-llama/Llama-3.3-70B" is its instruct model. */
-const char *request_model(const char *id, struct architecture *out)
+enum skip request_model(const char *id, struct architecture *out)
 {
 	const struct model *model = model_find(id);
 
@@ -155,9 +172,9 @@ const char *request_model(const char *id, struct architecture *out)
 		if (strncasecmp(models[i].id, id, strlen(id)) == 0)
 			model = &models[i];
 	if (!model)
-		return "model not in the registry";
+		return SKIP_MODEL_BY_NAME;
 	*out = model->architecture;
-	return NULL;
+	return SKIP_NONE;
 }
 
 /* Whether every word of the label begins a word of the name: "A100 SXM" is "A100 SXM4 80GB". */
@@ -198,7 +215,7 @@ static bool label_matches(const char *label, const char *name)
 }
 
 /* Labels with remarks: the part before a parenthesis, a plus or a slash. */
-const char *request_cards(const char *label, struct request *request)
+enum skip request_cards(const char *label, struct request *request)
 {
 	char text[96];
 
@@ -208,17 +225,17 @@ const char *request_cards(const char *label, struct request *request)
 	for (size_t end = strlen(text); end && text[end - 1] == ' ';)
 		text[--end] = '\0';
 	if (!text[0])
-		return "card not stated";
+		return SKIP_CARD_NOT_STATED;
 	for (size_t i = 0; i < accelerators_count; i++)
 		if (strcmp(accelerators[i].name, label) == 0) {
 			request->cards[0] = &accelerators[i];
 			request->cards_count = 1;
-			return NULL;
+			return SKIP_NONE;
 		}
 	for (size_t i = 0; i < accelerators_count && request->cards_count < CARDS_MAX; i++)
 		if (label_matches(text, accelerators[i].name))
 			request->cards[request->cards_count++] = &accelerators[i];
-	return request->cards_count ? NULL : "card not in the table";
+	return request->cards_count ? SKIP_NONE : SKIP_CARD_UNKNOWN;
 }
 
 enum format request_format(const char *text)
@@ -227,16 +244,27 @@ enum format request_format(const char *text)
 		const char *word;
 		enum format format;
 	} words[] = {
-		{"nf4-dq", FORMAT_NF4_DQ},    {"nf4", FORMAT_NF4},
-		{"nvfp4", FORMAT_NVFP4},      {"mxfp4", FORMAT_MXFP4},
-		{"fp4", FORMAT_FP4},	      {"awq", FORMAT_AWQ},
-		{"gptq-int8", FORMAT_INT8},   {"gptq int8", FORMAT_INT8},
-		{"int8 (gptq)", FORMAT_INT8}, {"gptq", FORMAT_GPTQ},
-		{"int4 (bnb)", FORMAT_NF4},   {"int4wo-64", FORMAT_INT4},
-		{"int4", FORMAT_INT4},	      {"int8", FORMAT_INT8},
-		{"8-bit", FORMAT_INT8},	      {"fp8", FORMAT_FP8},
-		{"float8", FORMAT_FP8},	      {"bf16", FORMAT_BF16},
-		{"fp16", FORMAT_FP16},	      {"fp32", FORMAT_FP32},
+		{"nf4-dq", FORMAT_NF4_DQ},
+		{"nf4", FORMAT_NF4},
+		{"nvfp4", FORMAT_NVFP4},
+		{"mxfp4", FORMAT_MXFP4},
+		{"fp4", FORMAT_FP4},
+		{"awq", FORMAT_AWQ},
+		{"gptq int4 g32", FORMAT_GPTQ_G32},
+		{"gptq-int8", FORMAT_GPTQ_INT8},
+		{"gptq int8", FORMAT_GPTQ_INT8},
+		{"int8 (gptq)", FORMAT_GPTQ_INT8},
+		{"gptq", FORMAT_GPTQ},
+		{"int4 (bnb)", FORMAT_NF4},
+		{"int4wo-64", FORMAT_INT4},
+		{"int4", FORMAT_INT4},
+		{"int8", FORMAT_INT8},
+		{"8-bit", FORMAT_INT8},
+		{"fp8", FORMAT_FP8},
+		{"float8", FORMAT_FP8},
+		{"bf16", FORMAT_BF16},
+		{"fp16", FORMAT_FP16},
+		{"fp32", FORMAT_FP32},
 	};
 
 	/* GGUF names: "gguf Q4_K_M". The longest one wins. */
@@ -268,7 +296,7 @@ static int degree(const char *text, const char *key, int fallback)
 	return (int)text_number_after(text, key, fallback);
 }
 
-const char *request_parallelism(const char *text, double gpus, struct layout *layout)
+enum skip request_parallelism(const char *text, double gpus, struct layout *layout)
 {
 	int model;
 
@@ -299,7 +327,7 @@ const char *request_parallelism(const char *text, double gpus, struct layout *la
 		if (gpus <= 0)
 			gpus = model;
 		if (fmod(gpus, model) > 0)
-			return "GPUs are not a multiple of the model-parallel degrees";
+			return SKIP_ODD_DEGREES;
 		layout->data_parallel = (int)gpus / model;
 	}
 	layout->gpus_per_node = model * layout->data_parallel;
@@ -310,19 +338,18 @@ const char *request_parallelism(const char *text, double gpus, struct layout *la
 	}
 	layout->micro_batch = layout->accumulation = 1;
 	layout->replicas = 1;
-	return NULL;
+	return SKIP_NONE;
 }
 
-const char *request_complete(struct request *request)
+enum skip request_complete(struct request *request)
 {
-	static char reason[300];
 	struct error error = {0};
 
 	request->workload.architecture = &request->architecture;
 	request->workload.model = "row";
 	if (workload_complete(&request->workload, "", &error))
-		return NULL;
-	snprintf(reason, sizeof(reason), "request refused: %s",
+		return SKIP_NONE;
+	snprintf(request->refusal, sizeof(request->refusal), "%s",
 		 error.first ? error.first->detail : error.detail);
-	return reason;
+	return SKIP_REFUSED;
 }

@@ -23,8 +23,10 @@ void results_free(struct results *results)
 	*results = (struct results){0};
 }
 
-void result_score(struct result *result)
+void result_close(struct result *result, enum skip reason)
 {
+	result->reason = reason;
+	result->is_used = reason == SKIP_NONE;
 	if (result->is_used)
 		result->error_percent = 100 * (result->predicted / result->measured - 1);
 }
@@ -112,33 +114,6 @@ static double macro_percentile(const struct selection *selection, double share)
 	return found;
 }
 
-/*
- * Cross-validation by source: the one factor that is free for a kind, its scale, is taken from the
- * other sources' median ratio and applied to the source that is left out.
- */
-static void held_out_figures(const struct selection *selection, struct figures *out)
-{
-	size_t n = selection->count;
-	double *others = calloc(n ? n : 1, sizeof(*others));
-
-	for (size_t i = 0; i < n; i++) {
-		size_t count = 0;
-		double scale;
-
-		for (size_t j = 0; j < n; j++)
-			if (strcmp(selection->items[i]->source, selection->items[j]->source) != 0)
-				others[count++] = selection->items[j]->predicted /
-						  selection->items[j]->measured;
-		scale = count ? percentile(others, count, 0.5) : 1;
-		selection->values[i] = fabs(100 * (selection->items[i]->predicted / scale /
-							   selection->items[i]->measured -
-						   1));
-	}
-	out->held_median = percentile(selection->values, n, 0.5);
-	out->held_p90 = percentile(selection->values, n, 0.9);
-	free(others);
-}
-
 /* Spread among repeats of one setting: each value against the median of its group. */
 static void noise_figures(const struct selection *selection, struct figures *out)
 {
@@ -218,6 +193,7 @@ static void compute(const struct results *results, struct figures *out)
 		if (item->table != out->table || strcmp(item->kind, out->kind) != 0)
 			continue;
 		out->rows++;
+		out->suffice += skip_counts(item->reason);
 		if (item->is_used)
 			selection.items[selection.count++] = item;
 	}
@@ -225,14 +201,13 @@ static void compute(const struct results *results, struct figures *out)
 	if (out->table == RESULT_FIT) {
 		fit_figures(&selection, out);
 		out->median = out->p90 = out->bias = out->under10 = (double)NAN;
-		out->macro_median = out->macro_p90 = out->held_median = out->held_p90 = (double)NAN;
+		out->macro_median = out->macro_p90 = (double)NAN;
 		out->noise_median = out->noise_p90 = out->tau = (double)NAN;
 	} else {
 		out->false_fit = out->false_oom = (double)NAN;
 		plain_figures(&selection, out);
 		out->macro_median = macro_percentile(&selection, 0.5);
 		out->macro_p90 = macro_percentile(&selection, 0.9);
-		held_out_figures(&selection, out);
 		noise_figures(&selection, out);
 		tau_figures(&selection, out);
 	}

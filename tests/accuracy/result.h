@@ -2,6 +2,9 @@
 #ifndef TESTS_ACCURACY_RESULT_H
 #define TESTS_ACCURACY_RESULT_H
 
+#include "tests/accuracy/skip.h"
+#include "tests/accuracy/table.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,15 +13,17 @@ enum result_table { RESULT_MEMORY, RESULT_THROUGHPUT, RESULT_FIT, RESULT_TABLES 
 
 struct result {
 	enum result_table table;
+	struct row row;
+	void (*predict)(struct result *result); /* fills what follows from is_used on */
 	char kind[32], id[24], source[200];
 	char model[64], card[48];
 	char configuration[256]; /* rows that differ in nothing but card share it */
 	char setting[200];	 /* configuration and card: repeats of it show the noise */
 	bool is_used;
-	const char *reason;	    /* why not used */
+	enum skip reason;	    /* why not used */
 	double predicted, measured; /* same unit; for fit: 1 fits, 0 does not */
 	double error_percent;	    /* signed */
-	char terms[256];
+	char terms[256];	    /* of the prediction, or what a refusal said */
 };
 
 struct results {
@@ -29,16 +34,15 @@ struct results {
 struct result *results_add(struct results *results);
 void results_free(struct results *results);
 
-/* Fills error_percent from predicted and measured. */
-void result_score(struct result *result);
+/* Notes why the row is skipped, or its error. */
+void result_close(struct result *result, enum skip reason);
 
 struct figures {
 	const char *kind;
 	enum result_table table;
-	size_t rows, used, excluded;
+	size_t rows, suffice, used;	   /* suffice: those whose columns do */
 	double median, p90, bias, under10; /* per cent; NAN when nothing is used */
 	double macro_median, macro_p90;	   /* each source counts once */
-	double held_median, held_p90; /* after removing, source by source, the bias of the others */
 	double noise_median, noise_p90;
 	size_t noise_rows;
 	double tau;

@@ -2,80 +2,93 @@
  * The accuracy harness: predictions against published measurements, through the code path of the
  * API. See README.md beside this file.
  */
-#include "tests/accuracy/memory_rows.h"
+#include "tests/accuracy/measurements.h"
 #include "tests/accuracy/result.h"
-#include "tests/accuracy/speed_rows.h"
-#include "tests/accuracy/table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KINDS_MAX 64
 
 static const char usage[] =
-	"usage: run [--memory FILE] [--throughput FILE] [--fit FILE] [--rows] [--json]\n"
-	"           [--record | --markdown | --check]\n";
+	"usage: run [--memory FILE] [--throughput FILE] [--fit FILE] [--rows]\n"
+	"           [--json | --record | --markdown | --check]\n"
+	"  --memory, --throughput, --fit  tables of measurements; without any, those of "
+	"../shared/truth\n"
+	"  --rows      every row with its terms\n"
+	"  --json      the figures as JSON\n"
+	"  --record    core/data/accuracy.inc\n"
+	"  --markdown  the table of core/README.md\n"
+	"  --check     what is worse than recorded; exit status 1 if anything is\n";
+
+enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_RECORD, OUTPUT_MARKDOWN, OUTPUT_CHECK, OUTPUTS };
+
+static const char *const output_options[OUTPUTS] = {
+	[OUTPUT_TEXT] = "--text",	  [OUTPUT_JSON] = "--json",   [OUTPUT_RECORD] = "--record",
+	[OUTPUT_MARKDOWN] = "--markdown", [OUTPUT_CHECK] = "--check",
+};
+
+static int print(enum output output, const struct results *results, const struct figures *figures,
+		 size_t count)
+{
+	switch (output) {
+	case OUTPUT_JSON:
+		report_json(stdout, results, figures, count);
+		return 0;
+	case OUTPUT_RECORD:
+		report_record(stdout, figures, count);
+		return 0;
+	case OUTPUT_MARKDOWN:
+		report_markdown(stdout, figures, count);
+		return 0;
+	case OUTPUT_CHECK:
+		return report_check(stdout, figures, count) ? 1 : 0;
+	case OUTPUT_TEXT:
+	case OUTPUTS:
+	default:
+		report_text(stdout, results, figures, count);
+		return 0;
+	}
+}
 
 int main(int argc, char **argv)
 {
-	const char *memory_path = NULL, *throughput_path = NULL, *fit_path = NULL;
-	bool rows = false, json = false, record = false, markdown = false, check = false;
-	int status = 0;
-	struct table memory = {0}, throughput = {0}, fit = {0};
+	struct measurements measurements = {0};
 	struct results results = {0};
 	static struct figures figures[KINDS_MAX];
+	enum output output = OUTPUT_TEXT;
+	bool rows = false;
 	size_t count;
+	int status;
 
 	for (int i = 1; i < argc; i++) {
-		const char **path = strcmp(argv[i], "--memory") == 0	   ? &memory_path
-				    : strcmp(argv[i], "--throughput") == 0 ? &throughput_path
-				    : strcmp(argv[i], "--fit") == 0	   ? &fit_path
-									   : NULL;
+		int used = measurements_option(&measurements, argc - i, argv + i);
+		bool is_known = used > 0;
 
-		if (path && i + 1 < argc)
-			*path = argv[++i];
-		else if (strcmp(argv[i], "--rows") == 0)
-			rows = true;
-		else if (strcmp(argv[i], "--json") == 0)
-			json = true;
-		else if (strcmp(argv[i], "--record") == 0)
-			record = true;
-		else if (strcmp(argv[i], "--markdown") == 0)
-			markdown = true;
-		else if (strcmp(argv[i], "--check") == 0)
-			check = true;
-		else {
-			fputs(usage, stderr);
-			return 2;
+		i += used > 0 ? used - 1 : 0;
+		for (int j = 0; !is_known && j < OUTPUTS; j++)
+			if (strcmp(argv[i], output_options[j]) == 0) {
+				output = (enum output)j;
+				is_known = true;
+			}
+		if (!is_known && strcmp(argv[i], "--rows") == 0)
+			is_known = rows = true;
+		if (!is_known) {
+			bool is_asked = strcmp(argv[i], "--help") == 0;
+
+			fputs(usage, is_asked ? stdout : stderr);
+			return is_asked ? 0 : 2;
 		}
 	}
-	if ((memory_path && !table_read(memory_path, &memory)) ||
-	    (throughput_path && !table_read(throughput_path, &throughput)) ||
-	    (fit_path && !table_read(fit_path, &fit)))
-		return 1;
-	if (memory_path)
-		memory_rows_run(&memory, &results);
-	if (throughput_path)
-		speed_rows_run(&throughput, &results);
-	if (fit_path)
-		fit_rows_run(&fit, &memory, &results);
+	status = measurements_read(&measurements);
+	if (status)
+		return status;
+	measurements_run(&measurements, &results);
 	count = figures_compute(&results, figures, KINDS_MAX);
 	if (rows)
 		report_rows(stdout, &results);
-	if (record)
-		report_record(stdout, figures, count);
-	else if (markdown)
-		report_markdown(stdout, figures, count);
-	else if (check)
-		status = report_check(stdout, figures, count) ? 1 : 0;
-	else if (json)
-		report_json(stdout, &results, figures, count);
-	else
-		report_text(stdout, &results, figures, count);
+	status = print(output, &results, figures, count);
 	results_free(&results);
-	table_free(&memory);
-	table_free(&throughput);
-	table_free(&fit);
+	measurements_free(&measurements);
 	return status;
 }

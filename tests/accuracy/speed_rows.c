@@ -6,36 +6,41 @@
 #include <string.h>
 
 /* Metrics that say nothing about speed alone: facts/throughput-notes.md 0. */
-static const char *excluded(const struct row *row)
+static enum skip excluded(const struct row *row)
 {
 	static const struct {
-		const char *metric, *reason;
+		const char *metric;
+		enum skip reason;
 	} rules[] = {
-		{"minutes_to_target", "minutes to a target depend on convergence"},
-		{"minutes_run", "minutes of a run count validation and padding"},
-		{"gpu_hours", "GPU hours count failures, evaluations and restarts"},
-		{"speedup", "a ratio, not a speed"},
-		{"slowdown", "a ratio, not a speed"},
-		{"as tabled", "the source does not say which tokens it counts"},
+		{"minutes_to_target", SKIP_MINUTES_TO_TARGET},
+		{"minutes_run", SKIP_MINUTES_OF_A_RUN},
+		{"gpu_hours", SKIP_GPU_HOURS},
+		{"speedup", SKIP_RATIO},
+		{"slowdown", SKIP_RATIO},
+		{"as tabled", SKIP_TOKENS_NOT_STATED},
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (row_has(row, "metric", rules[i].metric))
 			return rules[i].reason;
 	if (row_has(row, "source", "GPU-Benchmarks-on-LLM-Inference") &&
-	    row_has(row, "gpu", "A100 SXM4"))
-		return "slower than the PCIe card: a broken run (facts/throughput-notes.md 9.4)";
+	    row_has(row, "gpu", "A100 SXM4") && row_number(row, "gpus", 1) > 1)
+		return SKIP_BROKEN_RUN;
 	if (row_has(row, "interconnect", "weak board"))
-		return "a board whose PCIe lanes are cut by an amount that is not stated";
+		return SKIP_LANES_NOT_STATED;
+	/* A page's prose, of which the note quotes where it starts from: half of its table's total
+	 * of two GPUs. */
+	if (row_has(row, "notes", "stated by source:") && row_number(row, "gpus", 1) > 1)
+		return SKIP_OWN_NOTE;
 	if (row_has(row, "quality", "claimed"))
-		return "a claim without a full configuration";
+		return SKIP_CLAIM_OF_SPEED;
 	if (row_has(row, "gpu", "hosted API"))
-		return "hosted service of undisclosed hardware";
+		return SKIP_HOSTED;
 	if (row_has(row, "gpu", "Apple") || row_has(row, "gpu", "CPU") ||
 	    row_has(row, "gpu", "Jetson") || row_has(row, "gpu", "Ascend") ||
 	    row_has(row, "gpu", "Graphcore"))
-		return "hardware that nobody rents out";
-	return NULL;
+		return SKIP_CARD_NOT_RENTED;
+	return SKIP_NONE;
 }
 
 /* What clouds join such cards with, a node and direction: HDR for Ampere, NDR for Hopper and later.
@@ -43,6 +48,22 @@ static const char *excluded(const struct row *row)
 #define HDR_NODE_BYTES_PER_SECOND 200e9
 #define NDR_NODE_BYTES_PER_SECOND 400e9
 #define OLD_NODE_BYTES_PER_SECOND 50e9
+
+/* Where a row says what joins its nodes, and it is not the usual. */
+static const struct {
+	const char *text;
+	double node_gbit_per_second;
+	enum cluster_link link;
+} wires[] = {
+	{"1600 Gbps", 1600, CLUSTER_LINK_ROCE},
+	{"400 Gbps EFA", 400, CLUSTER_LINK_EFA},
+	{"400 Gbps TCP", 400, CLUSTER_LINK_ROCE},
+	{"4x100Gb OPA", 400, CLUSTER_LINK_INFINIBAND},
+	{"4x OmniPath", 400, CLUSTER_LINK_INFINIBAND},
+	{"2xBF3 400Gbps", 800, CLUSTER_LINK_ROCE},
+	{"2x 400Gbe", 800, CLUSTER_LINK_ROCE},
+	{"100GbE InfiniBand", 100, CLUSTER_LINK_INFINIBAND},
+};
 
 void speed_row_fabric(const struct row *row, const struct accelerator *card,
 		      const struct layout *layout, struct fabric *out)
@@ -71,10 +92,12 @@ void speed_row_fabric(const struct row *row, const struct accelerator *card,
 						: OLD_NODE_BYTES_PER_SECOND;
 	/* Per node of eight; a rack of more has as many adapters. */
 	out->cluster_bytes_per_second *= fmax(1, layout->gpus_per_node / 8.0);
-	if (text_has(text, "1600 Gbps"))
-		out->cluster_bytes_per_second = HDR_NODE_BYTES_PER_SECOND;
-	if (text_has(text, "4x100Gb OPA"))
-		out->cluster_bytes_per_second = OLD_NODE_BYTES_PER_SECOND;
+	for (size_t i = 0; i < sizeof(wires) / sizeof(wires[0]); i++)
+		if (text_has(text, wires[i].text)) {
+			out->cluster_link = wires[i].link;
+			out->cluster_bytes_per_second = wires[i].node_gbit_per_second / 8 * 1e9;
+			return;
+		}
 }
 
 /* Everything that names the configuration but the card; with the software, so that only repeats in
@@ -102,16 +125,16 @@ static void name_result(const struct row *row, const char *kind, struct result *
 }
 
 /* A label that several cards match takes the one that comes nearest. */
-static const char *nearest_card(const struct row *row, bool serving, const struct request *request,
-				struct result *result)
+static enum skip nearest_card(const struct row *row, bool serving, const struct request *request,
+			      struct result *result)
 {
-	const char *reason = "card not in the table";
+	enum skip reason = SKIP_CARD_UNKNOWN;
 	struct result best = {0};
 
 	for (int i = 0; i < request->cards_count; i++) {
 		struct request one = *request;
 		struct result trial = *result;
-		const char *fault;
+		enum skip fault;
 
 		one.cards[0] = request->cards[i];
 		one.cards_count = 1;
@@ -120,46 +143,54 @@ static const char *nearest_card(const struct row *row, bool serving, const struc
 				: speed_train_row(row, &one, &trial);
 		if (fault) {
 			reason = fault;
+			if (fault == SKIP_REFUSED)
+				snprintf(result->terms, sizeof(result->terms), "%s", one.refusal);
 			continue;
 		}
-		trial.is_used = true;
-		result_score(&trial);
+		result_close(&trial, SKIP_NONE);
 		if (!best.is_used || fabs(trial.error_percent) < fabs(best.error_percent))
 			best = trial;
 	}
 	if (!best.is_used)
 		return reason;
 	*result = best;
-	return NULL;
+	return SKIP_NONE;
+}
+
+const char *const speed_kinds[] = {"pretrain",	     "finetune_full",	    "finetune_lora",
+				   "finetune_qlora", "serve_decode_single", "serve_throughput",
+				   "serve_prefill"};
+const size_t speed_kinds_count = sizeof(speed_kinds) / sizeof(speed_kinds[0]);
+
+static void predict(struct result *result)
+{
+	const struct row *row = &result->row;
+	struct request request = {0};
+	enum skip reason = excluded(row);
+
+	if (!reason)
+		reason = request_architecture(row, &request.architecture);
+	if (!reason)
+		reason = request_cards(row_text(row, "gpu"), &request);
+	if (!reason)
+		reason =
+			nearest_card(row, strncmp(result->kind, "serve", 5) == 0, &request, result);
+	result_close(result, reason);
 }
 
 void speed_rows_run(const struct table *table, struct results *results)
 {
-	static const char *const kinds[] = {
-		"pretrain",	  "finetune_full",	 "finetune_lora",
-		"finetune_qlora", "serve_decode_single", "serve_throughput",
-		"serve_prefill"};
-
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+	for (size_t k = 0; k < speed_kinds_count; k++)
 		for (size_t i = 0; i < table->rows; i++) {
 			struct row row = {table, i};
-			static struct request request;
 			struct result *result;
 
-			if (strcmp(row_text(&row, "kind"), kinds[k]) != 0)
+			if (strcmp(row_text(&row, "kind"), speed_kinds[k]) != 0)
 				continue;
-			request = (struct request){0};
 			result = results_add(results);
-			name_result(&row, kinds[k], result);
-			result->reason = excluded(&row);
-			if (!result->reason)
-				result->reason = request_architecture(&row, &request.architecture);
-			if (!result->reason)
-				result->reason = request_cards(row_text(&row, "gpu"), &request);
-			if (!result->reason)
-				result->reason = nearest_card(
-					&row, strncmp(kinds[k], "serve", 5) == 0, &request, result);
-			result->is_used = !result->reason;
-			result_score(result);
+			name_result(&row, speed_kinds[k], result);
+			result->row = row;
+			result->predict = predict;
+			predict(result);
 		}
 }

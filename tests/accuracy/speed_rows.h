@@ -6,14 +6,17 @@
 #include "tests/accuracy/result.h"
 #include "tests/accuracy/table.h"
 
+extern const char *const speed_kinds[];
+extern const size_t speed_kinds_count;
+
 void speed_rows_run(const struct table *table, struct results *results);
 
 /*
  * Each fills predicted and measured (higher is faster: tokens or requests a second) or returns the
  * reason why the row cannot be used. The request has its architecture and cards.
  */
-const char *speed_train_row(const struct row *row, struct request *request, struct result *result);
-const char *speed_serve_row(const struct row *row, struct request *request, struct result *result);
+enum skip speed_train_row(const struct row *row, struct request *request, struct result *result);
+enum skip speed_serve_row(const struct row *row, struct request *request, struct result *result);
 
 /* Links of the row's machines, from its interconnect column and the card. */
 void speed_row_fabric(const struct row *row, const struct accelerator *card,

@@ -52,7 +52,7 @@ static enum engine engine_of(const struct row *row)
 }
 
 /* "2048/128", "<=2048/512", "~8/256", "OpenORCA, output mean ~294 tok", "ShareGPT". */
-static const char *lengths_of(const struct row *row, struct workload *workload)
+static enum skip lengths_of(const struct row *row, struct workload *workload)
 {
 	const char *text = row_text(row, "seq_len_or_isl_osl");
 	const char *slash = strchr(text, '/');
@@ -76,7 +76,7 @@ static const char *lengths_of(const struct row *row, struct workload *workload)
 		output = 294;
 	} else if (text_has(text, "ShareGPT")) {
 		if (row_has(row, "global_batch_or_concurrency", "requests at once"))
-			return "one burst of answers of varied length: its last ones decide";
+			return SKIP_BURST;
 		prompt = 225;
 		output = 235;
 	} else if (text_has(text, "SQuAD")) {
@@ -86,13 +86,36 @@ static const char *lengths_of(const struct row *row, struct workload *workload)
 	if (text_has(text, "?/"))
 		prompt = 1;
 	if (prompt <= 0 && output <= 0)
-		return text[0] ? "lengths of a data set that are not stated" : "lengths not stated";
+		return text[0] ? SKIP_DATASET_LENGTHS : SKIP_LENGTHS_NOT_STATED;
 	workload->prompt_tokens = (int64_t)fmax(1, prompt);
 	workload->output_tokens = (int64_t)output;
-	return NULL;
+	return SKIP_NONE;
 }
 
-static const char *formats_of(const struct row *row, struct request *request)
+/* TensorRT-LLM of before its PyTorch backend, unless a window is set by hand. */
+static bool keeps_whole_context(const struct row *row, const struct request *request)
+{
+	int window = request->architecture.kinds[0].window;
+
+	return row_has(row, "software_version", "TensorRT-LLM 0.") && window > 0 &&
+	       request->workload.prompt_tokens + request->workload.output_tokens > window;
+}
+
+/* Engines of before captured graphs, and runs that turn them off. */
+static bool is_eager(const struct row *row)
+{
+	static const char *const words[] = {"FasterTransformer",   "TensorRT-LLM 0.5",
+					    "TensorRT-LLM 0.6",	   "vLLM late 2023",
+					    "llama.cpp late 2023", "llama.cpp May 2024",
+					    "--enforce-eager",	   "--disable-cuda-graph"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (row_has(row, "software_version", words[i]))
+			return true;
+	return false;
+}
+
+static enum skip formats_of(const struct row *row, struct request *request)
 {
 	const char *weights = row_text(row, "weight_dtype");
 	enum format format = request_format(weights);
@@ -106,23 +129,23 @@ static const char *formats_of(const struct row *row, struct request *request)
 	if (!weights[0]) {
 		format = request->architecture.native_format;
 		if (row_has(row, "source", "mlcommons"))
-			return "format of the weights not stated";
+			return SKIP_WEIGHT_FORMAT_NOT_STATED;
 		if (row_has(row, "notes", "-FP8 "))
 			format = FORMAT_FP8;
 		if (format == FORMAT_AUTO)
 			format = FORMAT_BF16;
 	}
 	if (format == FORMAT_AUTO)
-		return "weight format not offered";
+		return SKIP_WEIGHT_FORMAT;
 	request->layout.weight_format = format;
 	request->layout.kv_format = request_format(row_text(row, "kv_dtype"));
 	if (request->layout.kv_format == FORMAT_AUTO)
 		request->layout.kv_format = FORMAT_FP16;
-	return NULL;
+	return SKIP_NONE;
 }
 
 /* Sequences at once; 0 = as many as fit. */
-static const char *load_of(const struct row *row, double *out)
+static enum skip load_of(const struct row *row, double *out)
 {
 	const char *text = row_text(row, "global_batch_or_concurrency");
 	char *end = NULL;
@@ -130,22 +153,24 @@ static const char *load_of(const struct row *row, double *out)
 
 	*out = 0;
 	if (text_has(text, "QPS"))
-		return "a request rate: latency at a load, not a speed";
+		return SKIP_REQUEST_RATE;
 	if (text_has(text, "MLPerf Server") || text_has(text, "MLPerf Interactive"))
-		return "saturated under a latency limit that depends on the submission";
+		return SKIP_LATENCY_LIMIT;
 	if (value > 0 && !text_has(text, "requests at once"))
 		*out = value;
 	else if (text_has(text, "max-concurrency"))
-		*out = text_number_after(text, "max-concurrency ", 0);
+		/* Lengths vary, so that the last requests run with fewer beside them. */
+		*out = text_number_after(row_text(row, "notes"), "measured concurrency ",
+					 text_number_after(text, "max-concurrency ", 0));
 	else if (text_has(text, "max batch"))
 		*out = text_number_after(text, "max batch ", 0);
 	else if (!text[0])
-		return "load not stated";
+		return SKIP_LOAD_NOT_STATED;
 	/* llama.cpp's server queues what its slots cannot take. */
 	if (row_has(row, "software_version", " -np "))
 		*out = fmin(*out,
 			    text_number_after(row_text(row, "software_version"), "-np ", *out));
-	return NULL;
+	return SKIP_NONE;
 }
 
 /* What a server is set to when nobody says: TensorRT-LLM's default, vLLM's and SGLang's on cards of
@@ -177,7 +202,7 @@ static int tensor_of(const struct row *row)
 	return tensor;
 }
 
-static const char *layout_of(const struct row *row, struct request *request, double load)
+static enum skip layout_of(const struct row *row, struct request *request, double load)
 {
 	struct layout *layout = &request->layout;
 	struct workload *workload = &request->workload;
@@ -194,6 +219,8 @@ static const char *layout_of(const struct row *row, struct request *request, dou
 	layout->micro_batch = layout->accumulation = 1;
 	layout->gpus_per_node = gpus;
 	layout->nodes = 1;
+	if (is_eager(row))
+		workload->cuda_graphs = false;
 	memory_prepare(workload, &basis);
 	/* Where the row does not say, the fewest GPUs that hold the model, and copies of it. */
 	for (int tensor = layout->tensor_parallel ? layout->tensor_parallel : 1;; tensor *= 2) {
@@ -215,12 +242,12 @@ static const char *layout_of(const struct row *row, struct request *request, dou
 	if (load <= 0)
 		layout->sequences = fmin(room, default_sequences(row, workload, request->cards[0]));
 	layout->sequences = fmax(1, fmin(layout->sequences, fmax(1, room)));
-	return NULL;
+	return SKIP_NONE;
 }
 
 /* Predicted and measured in the same unit, higher is faster. */
-static const char *compare(const struct row *row, const struct request *request,
-			   const struct speed_estimate *speed, struct result *result)
+static enum skip compare(const struct row *row, const struct request *request,
+			 const struct speed_estimate *speed, struct result *result)
 {
 	const char *metric = row_text(row, "metric"), *kind = row_text(row, "kind");
 	const struct workload *workload = &request->workload;
@@ -231,8 +258,14 @@ static const char *compare(const struct row *row, const struct request *request,
 				 (request->layout.sequences > 1 ? request->layout.sequences : 1) +
 			 output * speed->decode.seconds;
 
+	double tpot = text_number_after(row_text(row, "notes"), "mean TPOT ", 0);
+
 	result->measured = value;
-	if (strcmp(metric, "ms_per_output_token") == 0) {
+	/* A run's first request also pays for warming up (facts/throughput-notes.md 9.5). */
+	if (strcmp(kind, "serve_decode_single") == 0 && tpot > 0) {
+		result->measured = 1000 / tpot;
+		result->predicted = 1 / speed->decode.seconds;
+	} else if (strcmp(metric, "ms_per_output_token") == 0) {
 		result->measured = 1000 / value;
 		result->predicted = 1 / speed->decode.seconds;
 	} else if (strcmp(metric, "ms_total_latency") == 0) {
@@ -240,9 +273,13 @@ static const char *compare(const struct row *row, const struct request *request,
 		result->predicted = 1 / latency;
 	} else if (strcmp(metric, "ms_ttft") == 0) {
 		result->measured = 1000 / value;
-		result->predicted = 1 / speed->ttft_seconds;
+		/* Of the engine alone: no server stands before it. */
+		result->predicted = 1 / speed->prefill.seconds;
 	} else if (strcmp(metric, "prompt_tokens/s_total") == 0) {
-		result->predicted = prompt / speed->prefill.seconds;
+		/* Under a load the answers take their share of the time. */
+		result->predicted = output > 1 && request->layout.sequences > 1
+					    ? speed->input_tokens_per_second
+					    : prompt / speed->prefill.seconds;
 	} else if (strcmp(metric, "output_tokens/s_total") == 0) {
 		/* Single streams are measured while they decode. */
 		result->predicted = strcmp(kind, "serve_decode_single") == 0
@@ -257,27 +294,29 @@ static const char *compare(const struct row *row, const struct request *request,
 	} else if (strcmp(metric, "requests/s") == 0 || strcmp(metric, "samples/s_total") == 0) {
 		result->predicted = speed->requests_per_second;
 	} else {
-		return "measured in a unit that does not convert";
+		return SKIP_UNIT_DOES_NOT_CONVERT;
 	}
-	return isfinite(result->measured) && result->measured > 0 ? NULL : "no measured value";
+	return isfinite(result->measured) && result->measured > 0 ? SKIP_NONE : SKIP_NO_VALUE;
 }
 
-const char *speed_serve_row(const struct row *row, struct request *request, struct result *result)
+enum skip speed_serve_row(const struct row *row, struct request *request, struct result *result)
 {
 	struct workload *workload = &request->workload;
 	struct speed_basis basis;
 	struct speed_estimate speed;
 	double load;
-	const char *reason;
+	enum skip reason;
 
 	workload->task = TASK_INFERENCE;
 	if (strcmp(row_text(row, "kind"), "serve_prefill") == 0 &&
 	    row_has(row, "software_version", "GEMV"))
-		return "a kernel for one token at a time, given a prompt";
+		return SKIP_ONE_TOKEN_KERNEL;
+	if (text_number_after(row_text(row, "notes"), "accept length ", 0) > 1)
+		return SKIP_SPECULATIVE;
 	workload->engine = (int)engine_of(row);
 	if (row_has(row, "software_version", "accelerate") &&
 	    text_number_after(row_text(row, "notes"), "CPU ", 0) > 0)
-		return "part of the weights in host memory: not offered";
+		return SKIP_WEIGHTS_ON_HOST;
 	if (strcmp(row_text(row, "kind"), "serve_decode_single") == 0 &&
 	    !row_text(row, "seq_len_or_isl_osl")[0]) {
 		/* One stream's speed hardly depends on a short context. */
@@ -286,6 +325,12 @@ const char *speed_serve_row(const struct row *row, struct request *request, stru
 	} else if ((reason = lengths_of(row, workload))) {
 		return reason;
 	}
+	/* With such prompts the first token would come later than it did at the card's peak. */
+	if (strcmp(row_text(row, "kind"), "serve_throughput") == 0 &&
+	    row_has(row, "seq_len_or_isl_osl", "<=2048"))
+		return SKIP_SAMPLES_ARE_SHORTER;
+	if (keeps_whole_context(row, request))
+		return SKIP_WITHOUT_HYBRID_CACHE;
 	if ((reason = formats_of(row, request)) || (reason = load_of(row, &load)))
 		return reason;
 	workload->weight_format = (int)request->layout.weight_format;
@@ -296,7 +341,7 @@ const char *speed_serve_row(const struct row *row, struct request *request, stru
 	if ((reason = request_complete(request)) || (reason = layout_of(row, request, load)))
 		return reason;
 	if (!speed_prepare(workload, request->cards[0], request->layout.weight_format, &basis))
-		return "card without the figures that speed needs";
+		return SKIP_CARD_WITHOUT_SPEED;
 	speed_row_fabric(row, request->cards[0], &request->layout, &request->fabric);
 	speed_estimate(&basis, &request->layout, &request->fabric, &speed);
 	snprintf(result->terms, sizeof(result->terms),

@@ -1,8 +1,6 @@
-/*
- * Training rows of throughput.csv. Where a row does not say how the model was spread or batched,
- * the best layout that fits is taken, as the planner does for a caller who does not say.
- */
+/* Training rows of throughput.csv; how each was spread is speed_train_layout.c's business. */
 #include "tests/accuracy/speed_rows.h"
+#include "tests/accuracy/speed_train_layout.h"
 
 #include "core/memory.h"
 #include "core/speed.h"
@@ -29,30 +27,44 @@ static enum stack stack_of(const struct row *row)
 		{"h2o", STACK_HUGGINGFACE},
 		{"fsdp_qlora", STACK_HUGGINGFACE},
 		{"litgpt", STACK_HUGGINGFACE},
+		{"axolotl", STACK_HUGGINGFACE},
+		{"LLaMA-Factory", STACK_HUGGINGFACE},
+		{"PEFT", STACK_HUGGINGFACE},
+		{"TRL", STACK_HUGGINGFACE},
 		{"lit-gpt", STACK_TORCHTITAN},
 		{"unsloth", STACK_UNSLOTH},
 		{"llm-foundry", STACK_TORCHTITAN},
 		{"torchtitan", STACK_TORCHTITAN},
+		{"torchtune", STACK_TORCHTITAN},
 		{"FSDP", STACK_TORCHTITAN},
 		{"PyTorch 2", STACK_HUGGINGFACE},
 	};
 
+	/* Lambda's tables are made with NVIDIA's DeepLearningExamples, whose BERT is that of
+	 * transformers. */
+	if (row_has(row, "source", "lambdal/"))
+		return STACK_HUGGINGFACE;
+	/* Qwen's script of full fine-tuning runs under DeepSpeed (finetune/finetune_ds.sh). */
+	if (row_has(row, "notes", "DeepSpeed") ||
+	    (row_has(row, "source", "QwenLM/Qwen ") &&
+	     strcmp(row_text(row, "kind"), "finetune_full") == 0))
+		return STACK_DEEPSPEED;
 	/* MLPerf's submissions run tuned kernels, whatever framework they name. */
 	if (row_has(row, "source", "mlcommons"))
 		return STACK_MEGATRON;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (row_has(row, "software_version", words[i].word))
 			return words[i].stack;
-	return STACK_MEGATRON;
+	return strcmp(row_text(row, "kind"), "pretrain") == 0 ? STACK_MEGATRON : STACK_HUGGINGFACE;
 }
 
-static const char *precision_of(const struct row *row, const struct accelerator *card,
-				struct workload *workload)
+static enum skip precision_of(const struct row *row, const struct accelerator *card,
+			      struct workload *workload)
 {
 	const char *text = row_text(row, "compute_dtype");
 
 	if (text_has(text, "nvfp4") || text_has(text, "mxfp4") || text_has(text, "fp4"))
-		return "training in fp4 is not offered";
+		return SKIP_TRAINING_IN_FP4;
 	/* MLPerf's language models run in fp8 wherever the card has it. */
 	if (text_has(text, "fp8") ||
 	    (!text[0] && row_has(row, "source", "mlcommons") && card->fp8_tflops > 0))
@@ -66,14 +78,44 @@ static const char *precision_of(const struct row *row, const struct accelerator 
 				      : workload->stack == STACK_HUGGINGFACE
 					      ? PRECISION_BF16
 					      : PRECISION_BF16_MASTER;
-	return NULL;
+	return SKIP_NONE;
 }
 
-static const char *workload_of(const struct row *row, struct request *request)
+/*
+ * Of BERT's Wikipedia samples of at most 512 tokens half is padding (arXiv 2107.02027), which the
+ * loaders of MLPerf's submissions and of DeepLearningExamples leave out.
+ */
+#define WIKIPEDIA_LENGTH 512
+#define WIKIPEDIA_MEAN 256
+
+/* NeMo's T5 reads 512 tokens and predicts up to 128. */
+#define NEMO_T5_TARGET 128
+
+static void set_lengths(const struct row *row, struct request *request)
+{
+	struct workload *workload = &request->workload;
+	bool is_bert = strcmp(request->architecture.family, "bert") == 0;
+
+	if (is_bert && workload->task == TASK_PRETRAIN &&
+	    workload->sequence_length == WIKIPEDIA_LENGTH &&
+	    (row_has(row, "source", "mlcommons") || row_has(row, "source", "DeepLearningExamples")))
+		workload->sequence_length = WIKIPEDIA_MEAN;
+	/* NVIDIA's BERT scores the hidden positions alone. */
+	if (is_bert && row_has(row, "source", "DeepLearningExamples")) {
+		workload->cross_entropy = CROSS_ENTROPY_FUSED;
+		workload->given |= 1ull << WORKLOAD_cross_entropy;
+	}
+	if (architecture_has_source(&request->architecture) && row_has(row, "source", "NeMo")) {
+		workload->target_length = NEMO_T5_TARGET;
+		workload->given |= 1ull << WORKLOAD_target_length;
+	}
+}
+
+static enum skip workload_of(const struct row *row, struct request *request)
 {
 	struct workload *workload = &request->workload;
 	const char *kind = row_text(row, "kind"), *length = row_text(row, "seq_len_or_isl_osl");
-	const char *reason;
+	enum skip reason;
 
 	workload->task = strcmp(kind, "pretrain") == 0 ? TASK_PRETRAIN : TASK_FINETUNE;
 	workload->method = text_has(kind, "qlora")  ? METHOD_QLORA
@@ -85,9 +127,20 @@ static const char *workload_of(const struct row *row, struct request *request)
 		return reason;
 	workload->sequence_length = (int64_t)row_number(row, "seq_len_or_isl_osl", 0);
 	if (text_has(length, "Alpaca") || text_has(length, "<="))
-		return "length is a limit; samples are shorter";
+		return SKIP_SAMPLES_ARE_SHORTER;
 	if (workload->sequence_length <= 0)
-		return "sequence length not stated";
+		return SKIP_LENGTH_NOT_STATED;
+	set_lengths(row, request);
+	if (row_has(row, "notes", "bf16 optimizer states")) {
+		workload->optimizer = OPTIMIZER_ADAMW_BF16;
+		workload->given |= 1ull << WORKLOAD_optimizer;
+	}
+	/* Megatron-Bridge's tables: virtual pipeline stages. */
+	workload->pipeline_chunks = (int64_t)text_number_after(row_text(row, "notes"), "; VP ", 0);
+	if (workload->pipeline_chunks > 0)
+		workload->given |= 1ull << WORKLOAD_pipeline_chunks;
+	if (speed_row_is_before_fused_attention(row))
+		workload->given |= 1ull << WORKLOAD_fused_attention; /* and it is not */
 	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_stack |
 			   1ull << WORKLOAD_precision | 1ull << WORKLOAD_sequence_length;
 	if (workload->task == TASK_FINETUNE)
@@ -99,150 +152,19 @@ static const char *workload_of(const struct row *row, struct request *request)
 		workload->given |= 1ull << WORKLOAD_base_format;
 	}
 	request->layout.kv_format = FORMAT_BF16;
-	return NULL;
-}
-
-/* What the row says of the layout; degrees that it does not say stay 0. */
-static const char *layout_of(const struct row *row, const struct request *request,
-			     struct layout *layout)
-{
-	const char *recompute = row_text(row, "checkpointing"), *notes = row_text(row, "notes");
-	double gpus = row_number(row, "gpus", 0), nodes = row_number(row, "nodes", 0);
-	bool is_rack = text_has(request->cards[0]->form_factor, "superchip") &&
-		       request->cards[0]->compute_capability >= 100;
-
-	if (gpus <= 0)
-		return "number of GPUs not stated";
-	layout->tensor_parallel = (int)row_number(row, "tp", 0);
-	layout->pipeline_parallel = (int)row_number(row, "pp", 0);
-	layout->context_parallel = (int)row_number(row, "cp", 1);
-	layout->expert_parallel = (int)row_number(row, "ep", 1);
-	layout->expert_tensor_parallel = 1;
-	layout->data_parallel = (int)row_number(row, "dp", 0);
-	layout->micro_batch = (int64_t)row_number(row, "micro_batch", 0);
-	/* ALST (arXiv 2506.13996) keeps optimizer states in host memory. */
-	layout->offload = row_has(row, "software_version", "ALST") ? OFFLOAD_OPTIMIZER
-			  : !text_has(notes, "offload") || text_has(notes, "offload False")
-				  ? OFFLOAD_NONE
-			  : row_has(row, "software_version", "llmq") ? OFFLOAD_OPTIMIZER
-								     : OFFLOAD_PARAMETERS;
-	/* A rack is one NVLink domain. */
-	layout->gpus_per_node = is_rack	    ? (int)fmin(gpus, 64)
-				: nodes > 1 ? (int)(gpus / nodes)
-					    : (int)fmin(gpus, 8);
-	layout->nodes = (int)fmax(1, ceil(gpus / layout->gpus_per_node));
-	layout->sharding = SHARDING_ZERO1;
-	if (request->workload.stack == STACK_TORCHTITAN ||
-	    request->workload.stack == STACK_DEEPSPEED || text_has(notes, "FSDP"))
-		layout->sharding = SHARDING_ZERO3;
-	if (text_has(notes, "DDP"))
-		layout->sharding = SHARDING_NONE;
-	layout->sequence_parallel = true;
-	layout->recompute = text_has(recompute, "full")	       ? RECOMPUTE_FULL
-			    : text_has(recompute, "selective") ? RECOMPUTE_SELECTIVE
-			    : text_has(recompute, "none")      ? RECOMPUTE_NONE
-			    : request->workload.stack == STACK_HUGGINGFACE ||
-					    request->workload.stack == STACK_DEEPSPEED
-				    ? RECOMPUTE_FULL
-				    : RECOMPUTE_SELECTIVE;
-	layout->replicas = 1;
-	return NULL;
-}
-
-/* Fills what is open for one trial; false when it does not come out even. */
-static bool complete(const struct row *row, const struct layout *said, int tensor, int pipeline,
-		     int64_t micro, struct layout *out)
-{
-	int gpus = said->gpus_per_node * said->nodes, model;
-	double global = row_number(row, "global_batch_or_concurrency", 0);
-
-	*out = *said;
-	out->tensor_parallel = tensor;
-	out->pipeline_parallel = pipeline;
-	out->micro_batch = micro;
-	model = layout_gpus_per_replica(out);
-	if (model > gpus || gpus % model)
-		return false;
-	out->data_parallel = gpus / model;
-	out->accumulation = 1;
-	if (global > 0) {
-		double passes = global / (double)(micro * out->data_parallel);
-
-		if (passes < 1)
-			return false;
-		out->accumulation = (int64_t)(passes + 0.5);
-	} else if (pipeline > 1) {
-		out->accumulation = 8 * pipeline; /* a pipeline is run full */
-	}
-	return true;
-}
-
-struct trial {
-	struct layout layout;
-	struct speed_estimate speed;
-	bool found;
-};
-
-static void try_layout(const struct row *row, struct request *request,
-		       const struct memory_basis *memory_basis, const struct speed_basis *basis,
-		       const struct layout *layout, bool must_fit, struct trial *best)
-{
-	const struct accelerator *card = request->cards[0];
-	struct memory_estimate memory;
-	struct speed_estimate speed;
-	struct fabric fabric;
-
-	memory_estimate(memory_basis, layout, card, &memory);
-	if (must_fit && memory.allocated_bytes > accelerator_memory_bytes(card))
-		return;
-	speed_row_fabric(row, card, layout, &fabric);
-	speed_estimate(basis, layout, &fabric, &speed);
-	if (best->found && speed.tokens_per_second <= best->speed.tokens_per_second)
-		return;
-	*best = (struct trial){*layout, speed, true};
-}
-
-static void search(const struct row *row, struct request *request, const struct speed_basis *basis,
-		   struct trial *best)
-{
-	const struct layout *said = &request->layout;
-	struct memory_basis memory_basis;
-
-	memory_prepare(&request->workload, &memory_basis);
-	for (int must_fit = 1; must_fit >= 0 && !best->found; must_fit--)
-		for (int tensor = 1; tensor <= 8; tensor *= 2)
-			for (int pipeline = 1; pipeline <= 16; pipeline *= 2)
-				for (int64_t micro = 1; micro <= 64; micro *= 2) {
-					struct layout trial;
-					int t = said->tensor_parallel ? said->tensor_parallel
-								      : tensor;
-					int p = said->pipeline_parallel ? said->pipeline_parallel
-									: pipeline;
-					int64_t m = said->micro_batch ? said->micro_batch : micro;
-
-					if ((said->tensor_parallel && tensor > 1) ||
-					    (said->pipeline_parallel && pipeline > 1) ||
-					    (said->micro_batch && micro > 1))
-						continue;
-					/* Stacks that shard do not split unless the row says so. */
-					if (said->sharding == SHARDING_ZERO3 && (t > 1 || p > 1) &&
-					    !said->tensor_parallel)
-						continue;
-					if (complete(row, said, t, p, m, &trial))
-						try_layout(row, request, &memory_basis, basis,
-							   &trial, must_fit, best);
-				}
+	return SKIP_NONE;
 }
 
 /* Tokens a second of all GPUs, from whatever the row measured. */
 static double measured_tokens(const struct row *row, const struct request *request,
-			      const struct trial *trial)
+			      const struct layout *layout)
 {
 	const char *metric = row_text(row, "metric");
 	const struct architecture *architecture = &request->architecture;
 	double value = row_number(row, "measured_value", (double)NAN),
 	       gpus = row_number(row, "gpus", 1);
 	double length = (double)request->workload.sequence_length;
+	double both = workload_sequence_tokens(&request->workload);
 	double global = row_number(row, "global_batch_or_concurrency", 0);
 	struct parameter_count count;
 	double flops;
@@ -253,17 +175,18 @@ static double measured_tokens(const struct row *row, const struct request *reque
 		12.0 * architecture_layers(architecture) * architecture->hidden * length;
 	if (request->workload.method == METHOD_LORA || request->workload.method == METHOD_QLORA)
 		flops *= 2.0 / 3;
+	/* Tables count the tokens that an encoder reads; the product counts those of both sides. */
 	if (strcmp(metric, "tokens/s/gpu") == 0)
-		return value * gpus;
+		return value * gpus * both / length;
 	if (strcmp(metric, "tokens/s_total") == 0)
-		return value;
+		return value * both / length;
 	if (strcmp(metric, "samples/s_total") == 0)
-		return value * length;
+		return value * both;
 	if (strcmp(metric, "tflops/gpu") == 0)
 		return value * 1e12 * gpus / flops;
 	if (strcmp(metric, "hw_tflops/gpu") == 0)
 		return value * 1e12 * gpus / flops * 3 /
-		       (trial->layout.recompute == RECOMPUTE_FULL ? 4 : 3);
+		       (layout->recompute == RECOMPUTE_FULL ? 4 : 3);
 	if (strcmp(metric, "mfu_%") == 0)
 		return value / 100 * request->cards[0]->bf16_tflops * 1e12 * gpus / flops;
 	if (strcmp(metric, "s/step") == 0) {
@@ -274,34 +197,36 @@ static double measured_tokens(const struct row *row, const struct request *reque
 	return (double)NAN;
 }
 
-const char *speed_train_row(const struct row *row, struct request *request, struct result *result)
+enum skip speed_train_row(const struct row *row, struct request *request, struct result *result)
 {
 	struct speed_basis basis;
-	struct trial best = {0};
-	const char *reason = workload_of(row, request);
+	struct train_search search = {.row = row, .request = request, .basis = &basis};
+	enum skip reason = workload_of(row, request);
 
-	if (reason || (reason = layout_of(row, request, &request->layout)) ||
+	if (reason || (reason = speed_train_layout(row, request, &request->layout)) ||
 	    (reason = request_complete(request)))
 		return reason;
 	if (!speed_prepare(&request->workload, request->cards[0], request->layout.weight_format,
 			   &basis))
-		return "card without the figures that speed needs";
-	search(row, request, &basis, &best);
-	if (!best.found)
-		return "no layout comes out even";
-	result->predicted = best.speed.tokens_per_second;
-	result->measured = measured_tokens(row, request, &best);
+		return SKIP_CARD_WITHOUT_SPEED;
+	speed_train_search(&search);
+	if (!search.found)
+		return SKIP_NO_EVEN_LAYOUT;
+	result->predicted = search.speed.tokens_per_second;
+	result->measured = measured_tokens(row, request, &search.layout);
 	if (!isfinite(result->measured) || result->measured <= 0)
-		return "measured in a unit that does not convert";
-	snprintf(result->terms, sizeof(result->terms),
-		 "tp%d pp%d dp%d ep%d mb%ld acc%ld s%d r%d: step %.4g c %.3g m %.3g net %.3g o "
-		 "%.3g mfu %.2f peak %.0f",
-		 best.layout.tensor_parallel, best.layout.pipeline_parallel,
-		 best.layout.data_parallel, best.layout.expert_parallel,
-		 (long)best.layout.micro_batch, (long)best.layout.accumulation,
-		 request->workload.stack, (int)best.layout.recompute, best.speed.step.seconds,
-		 best.speed.step.compute_seconds, best.speed.step.memory_seconds,
-		 best.speed.step.communication_seconds, best.speed.step.overhead_seconds,
-		 best.speed.mfu, basis.peak_flops / 1e12);
-	return NULL;
+		return SKIP_UNIT_DOES_NOT_CONVERT;
+	snprintf(
+		result->terms, sizeof(result->terms),
+		"tp%d pp%d cp%d dp%d ep%d mb%ld acc%ld s%d r%d: step %.4g c %.3g m %.3g net %.3g o "
+		"%.3g mfu %.2f peak %.0f",
+		search.layout.tensor_parallel, search.layout.pipeline_parallel,
+		search.layout.context_parallel, search.layout.data_parallel,
+		search.layout.expert_parallel, (long)search.layout.micro_batch,
+		(long)search.layout.accumulation, request->workload.stack,
+		(int)search.layout.recompute, search.speed.step.seconds,
+		search.speed.step.compute_seconds, search.speed.step.memory_seconds,
+		search.speed.step.communication_seconds, search.speed.step.overhead_seconds,
+		search.speed.mfu, basis.peak_flops / 1e12);
+	return SKIP_NONE;
 }

@@ -23,6 +23,11 @@ def main():
         request = dict(bodies["QloraRequest"]["value"], limit=1, group="offer")
         answers = {
             "QloraAnswer": ("The first of many", service.post("/v1/recommendations", request)),
+            "LaunchAnswer": ("With what starts it", service.post(
+                "/v1/recommendations", bodies["LaunchRequest"]["value"])),
+            "MethodsAnswer": ("Two of three ways, side by side", service.post(
+                "/v1/comparisons", dict(bodies["MethodsComparison"]["value"],
+                                        variants=bodies["MethodsComparison"]["value"]["variants"][:2]))),
             "PriceAnswer": ("One offer", service.get("/v1/prices?limit=1&provider=lambda")),
             "InvalidAnswer": ("Every fault at once", service.post("/v1/sizing", {
                 "workload": {"task": "finetune", "method": "qlora", "precison": "bf16",

@@ -1,8 +1,9 @@
 /*
- * make_snapshot FILE [VERSION]: the bundled prices as a snapshot file, for tests that need a
- * catalogue and no database. Beside them, one offer of each kind that real feeds also have: an
- * unmapped card, a price that is not known, a slice of a card, a reserved term, text that a
- * spreadsheet would run.
+ * make_snapshot FILE [VERSION [plain | LIST.csv]]: the bundled prices as a snapshot file, for tests
+ * that need a catalogue and no database. Beside them, one offer of each kind that real feeds also
+ * have: an unmapped card, a price that is not known, a slice of a card, a reserved term, text that
+ * a spreadsheet would run. `plain` leaves these out; a list (see price_list.h) takes the place of
+ * all of it.
  */
 #include "server/clock.h"
 #include "server/ingest/bundled.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define OFFERS_MAX 4096
+#define LIST_BYTES_MAX 65536
 #define NOW_US INT64_C(1785500000000000)
 
 static struct offer offers[OFFERS_MAX];
@@ -71,36 +73,63 @@ static void add_special(void)
 	add(plain("=cmd|' /C calc'!A0", "L4 24GB", 1000, 430000));
 }
 
-static bool add_bundled(struct arena *arena, struct error *error)
+static bool add_lists(const struct price_list *list, const char *source)
 {
-	struct bundled_provider *provider;
-	size_t length, i;
-	const char *csv = bundled_csv(&length);
+	bool is_bundled = strcmp(source, "bundled") == 0;
 
-	if (!bundled_read(csv, length, arena, &provider, error))
-		return false;
-	for (; provider; provider = provider->next) {
-		for (i = 0; i < provider->feed.count; i++)
-			add(provider->feed.offers[i]);
+	for (; list; list = list->next) {
+		if (list->report.rejected) {
+			fprintf(stderr, "make_snapshot: %s: %s\n", list->provider,
+				list->feed.first_rejection);
+			return false;
+		}
+		for (size_t i = 0; i < list->feed.count; i++)
+			add(list->feed.offers[i]);
 		if (statuses_count < 64)
 			statuses[statuses_count++] = (struct provider_status){
-				.provider = provider->id,
-				.source = "bundled",
+				.provider = list->provider,
+				.source = source,
 				.outcome = "ok",
 				.detail = "",
 				.last_attempt_us = NOW_US - 3600 * US_PER_SECOND,
 				.last_success_us = NOW_US - 3600 * US_PER_SECOND,
 				.refresh_seconds = 3600,
-				.rows_seen = provider->feed.rows_seen,
-				.rows_accepted = provider->report.accepted,
-				.is_stale = strcmp(provider->id, "aws") == 0};
+				.rows_seen = list->feed.rows_seen,
+				.rows_accepted = list->report.accepted,
+				.is_stale = is_bundled && strcmp(list->provider, "aws") == 0};
 	}
 	return true;
+}
+
+static bool add_bundled(struct arena *arena, struct error *error)
+{
+	struct price_list *list;
+
+	return bundled_read(arena, &list, error) && add_lists(list, "bundled");
+}
+
+static bool add_file(const char *path, struct arena *arena, struct error *error)
+{
+	static char text[LIST_BYTES_MAX];
+	const struct price_list_options options = {
+		.source = "list", .tier = "", .now_us = clock_wall_us()};
+	struct price_list *list;
+	FILE *file = fopen(path, "rb");
+	size_t length;
+
+	if (!file)
+		return error_set(error, ERROR_UNAVAILABLE, "cannot open %s", path);
+	length = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	return price_list_read(text, length, &options, arena, &list, error) &&
+	       add_lists(list, options.source);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct unmapped unmapped = {"runpod", "H900 Ultra", 1, NOW_US, NOW_US};
+	bool is_plain = argc > 3; /* no special offers, prices of now */
+	bool is_list = argc > 3 && strcmp(argv[3], "plain") != 0;
 	struct catalogue *catalogue = NULL;
 	struct arena arena;
 	struct error error;
@@ -109,19 +138,20 @@ int main(int argc, char **argv)
 		return 2;
 	arena_init(&arena, (size_t)256 << 20);
 	error_init(&error, &arena);
-	if (add_bundled(&arena, &error)) {
-		add_special();
+	if (is_list ? add_file(argv[3], &arena, &error) : add_bundled(&arena, &error)) {
+		if (!is_plain)
+			add_special();
 		catalogue = catalogue_build(
 			&(struct catalogue_input){.epoch = "5f0c0f6a-93a1-4c0e-8d0e-7b1c2d3e4f50",
 						  .version = argc > 2 ? atoll(argv[2]) : 7,
-						  .as_of_us = NOW_US,
+						  .as_of_us = is_plain ? clock_wall_us() : NOW_US,
 						  .built_at_us = NOW_US,
 						  .offers = offers,
 						  .offers_count = offers_count,
 						  .providers = statuses,
 						  .providers_count = statuses_count,
 						  .unmapped = &unmapped,
-						  .unmapped_count = 1},
+						  .unmapped_count = is_plain ? 0 : 1},
 			&error);
 	}
 	if (!catalogue || !snapshot_save(catalogue, argv[1], &error)) {

@@ -157,6 +157,17 @@ class Tables(unittest.TestCase):
         answered = contract["components"]["schemas"]["NormalisedWorkload"]["properties"]
         self.assertEqual(set(answered) - {"tokens", "defaults", "model"}, set(tables["workload"]))
 
+    def test_assumptions(self):
+        asked = contract["components"]["schemas"]["Assumptions"]["properties"]
+        answered = contract["components"]["schemas"]["StatedAssumptions"]["properties"]
+        self.assertEqual(set(asked), set(tables["assumptions"]))
+        self.assertEqual(set(answered) - {"defaults"}, set(tables["assumptions"]))
+        for name, field in tables["assumptions"].items():
+            with self.subTest(name):
+                self.assertEqual(asked[name]["minimum"], float(field["least"]))
+                self.assertEqual(asked[name]["maximum"], float(field["most"]))
+                self.assertEqual(str(float(asked[name].get("default", "nan"))), str(float(field["value"])))
+
     def test_other_enums(self):
         schemas = contract["components"]["schemas"]
         request = schemas["RecommendationRequest"]["properties"]
@@ -263,11 +274,19 @@ class Answers(unittest.TestCase):
                 self.check("createSizing", service.post("/v1/sizing", body))
                 for limits in ({}, {"max_nodes": 4}, {"deadline_hours": 0.01}):
                     self.check("createRecommendation", service.post(
-                        "/v1/recommendations", dict(body, constraints=limits, limit=100)))
+                        "/v1/recommendations", dict(body, constraints=limits, limit=100,
+                                                    launch=True)))
+                variants = [{"name": "as it is"}, {"name": "small", "filters": {
+                    "accelerators": ["T4 16GB"], "max_gpus": 1}, "constraints": None}]
+                body.update(variants=variants, limit=2, constraints={"max_usd_per_hour": 40})
+                self.assertEqual(errors({"$ref": "#/components/schemas/ComparisonRequest"}, body,
+                                        contract), [])
+                self.check("createComparison", service.post("/v1/comparisons", body))
 
     def test_problems(self):
-        for path in ("/v1/sizing", "/v1/recommendations"):
-            name = {"/v1/sizing": "createSizing"}.get(path, "createRecommendation")
+        for path, name in (("/v1/sizing", "createSizing"),
+                           ("/v1/recommendations", "createRecommendation"),
+                           ("/v1/comparisons", "createComparison")):
             for body in ("{", {}, {"workload": {"task": "x", "model": "y", "z": 1}},
                          {"workload": {"task": "inference", "model": "no/such"}}, "x" * 300000,
                          {"workload": 1, **{"x%d" % i: 1 for i in range(150)}}):
@@ -323,12 +342,13 @@ class Agreement(unittest.TestCase):
                   "full", "bf16", "fp8", "spot", "US", "x", [], ["spot"], ["US"], ["x"], [1], {},
                   {"parameters": "7B"}, {"parameters": 1e9}, {"config": {}}, {"x": 1}]
         base = {"workload": {"task": "finetune", "method": "lora", "model": {"parameters": "7B"}},
-                "constraints": {}, "filters": {}}
+                "constraints": {}, "filters": {}, "assumptions": {}}
         places = [("workload", n) for n in list(tables["workload"]) + ["model", "x"]]
-        for part in ("Constraints", "Filters"):
+        for part in ("Constraints", "Filters", "Assumptions"):
             properties = contract["components"]["schemas"][part]["properties"]
             places += [(part.lower(), n) for n in list(properties) + ["x"]]
-        places += [(None, n) for n in ("objective", "group", "limit", "workload", "filters", "x")]
+        places += [(None, n) for n in ("objective", "group", "limit", "launch", "workload",
+                                       "filters", "x")]
         refused = taken = 0
         for _ in range(2000):
             body = copy.deepcopy(base)

@@ -18,10 +18,19 @@ static void write_names(struct writer *writer, const struct names *names)
 	writer_end_array(writer);
 }
 
+/* As text with all digits: the writer rounds to six decimals. */
+static void write_exactly(struct writer *writer, const char *key, double value)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.17g", value);
+	writer_key(writer, key);
+	writer_string(writer, text);
+}
+
 static void write_field(struct writer *writer, const struct workload_field *field)
 {
 	static const char *const kinds[] = {"enum", "count", "number", "flag"};
-	char bound[40];
 
 	writer_key(writer, field->name);
 	writer_begin_object(writer);
@@ -37,13 +46,20 @@ static void write_field(struct writer *writer, const struct workload_field *fiel
 		writer_key(writer, "values");
 		write_names(writer, field->names);
 	}
-	/* As texts with all digits: the writer rounds to six decimals. */
-	writer_key(writer, "least");
-	snprintf(bound, sizeof(bound), "%.17g", field->least);
-	writer_string(writer, bound);
-	writer_key(writer, "most");
-	snprintf(bound, sizeof(bound), "%.17g", field->most);
-	writer_string(writer, bound);
+	write_exactly(writer, "least", field->least);
+	write_exactly(writer, "most", field->most);
+	writer_end_object(writer);
+}
+
+static void write_assumption(struct writer *writer, enum cost_assumption_id id)
+{
+	const struct cost_assumption_field *field = &cost_assumption_fields[id];
+
+	writer_key(writer, field->name);
+	writer_begin_object(writer);
+	write_exactly(writer, "least", field->least);
+	write_exactly(writer, "most", field->most);
+	write_exactly(writer, "value", cost_assumption(&cost_assumptions_default, id));
 	writer_end_object(writer);
 }
 
@@ -66,6 +82,11 @@ int main(void)
 	writer_begin_object(&writer);
 	for (int i = 0; i < WORKLOAD_FIELD_COUNT; i++)
 		write_field(&writer, &workload_fields[i]);
+	writer_end_object(&writer);
+	writer_key(&writer, "assumptions");
+	writer_begin_object(&writer);
+	for (int id = 0; id < ASSUMPTIONS; id++)
+		write_assumption(&writer, (enum cost_assumption_id)id);
 	writer_end_object(&writer);
 	writer_key(&writer, "enums");
 	writer_begin_object(&writer);

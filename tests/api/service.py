@@ -14,19 +14,19 @@ SLOW = float(os.environ.get("GPUPICK_TEST_SLOWNESS", "1"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def snapshot(folder, version=7):
-    """The bundled prices and one offer of each odd kind: see make_snapshot.c."""
-    subprocess.run([MAKE_SNAPSHOT, os.path.join(folder, "snapshot"), str(version)], check=True,
-                   stdout=subprocess.DEVNULL)
+def snapshot(folder, version=7, prices=None):
+    """The bundled prices and one offer of each odd kind, or as `prices` has it: see make_snapshot.c."""
+    subprocess.run([MAKE_SNAPSHOT, os.path.join(folder, "snapshot"), str(version)] +
+                   ([prices] if prices else []), check=True, stdout=subprocess.DEVNULL)
 
 
 class Service:
     """`gpupick serve` on its snapshot file, without a database."""
 
-    def __init__(self, with_prices=True, version=7):
+    def __init__(self, with_prices=True, version=7, prices=None):
         self.folder = tempfile.TemporaryDirectory()
         if with_prices:
-            snapshot(self.folder.name, version)
+            snapshot(self.folder.name, version, prices)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GPUPICK_")}
         environment.update({"GPUPICK_DATA": self.folder.name, "GPUPICK_LISTEN": "127.0.0.1:0",
                             "GPUPICK_OPS_LISTEN": "127.0.0.1:0", "GPUPICK_THREADS": "2"})

@@ -124,6 +124,16 @@ class Fields(unittest.TestCase):
         self.assertIn(("/filters/accelerators/1", "unknown_value"), found)
         self.assertNotIn(("/filters/accelerators/0", "unknown_value"), found)
 
+    def test_options_that_do_not_go_together_are_both_named(self):
+        for fields in ({"optimizer_in_backward": True, "stack": "megatron"},
+                       {"precision": "fp32", "gradient_precision": "half"},
+                       {"optimizer": "paged_adamw", "offload": "optimizer"}):
+            answer = service.post("/v1/sizing", {"workload": dict(
+                fields, task="finetune", method="full", model=WORKLOAD["model"])})
+            self.assertEqual(answer.status_code, 422, fields)
+            self.assertEqual({(e["pointer"], e["code"]) for e in answer.json()["errors"]},
+                             {("/workload/" + name, "contradiction") for name in fields})
+
     def test_each_field_of_the_table_is_checked(self):
         base = {"pretrain": {"task": "pretrain", "model": WORKLOAD["model"]},
                 "finetune": dict(WORKLOAD),
@@ -144,7 +154,8 @@ class Fields(unittest.TestCase):
                     self.assertIn((pointer, "not_applicable"), found, task)
                 else:
                     self.assertNotIn((pointer, "not_applicable"), found if name not in (
-                        "lora_rank", "lora_targets", "adapter_size", "prefix_tokens") else {}, task)
+                        "lora_rank", "lora_targets", "adapter_size", "prefix_tokens",
+                        "optimizer_in_backward", "target_length") else {}, task)
                     self.assertNotIn((pointer, "out_of_range"), found)
                     self.assertNotIn((pointer, "type"), found)
             task = field["tasks"][0]

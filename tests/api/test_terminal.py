@@ -1,17 +1,31 @@
 #!/usr/bin/python3
-"""`gpupick size` and `gpupick recommend`: the API's answers without a server, and honest exits."""
+"""`gpupick size`, `recommend` and `compare`: the API's answers without a server, and honest exits."""
 import json
 import os
+import pty
+import re
 import subprocess
 import tempfile
 import unittest
 
+import yaml
 from service import BINARY, Service, snapshot, without_ages
 
 BODY = {"workload": {"task": "finetune", "method": "qlora", "model": "meta-llama/Llama-3.1-70B",
                      "sequence_length": 2048, "micro_batch": 1, "tokens_per_epoch": 5e7},
         "limit": 5}
 SIZING = {"workload": BODY["workload"]}
+COMPARISON = {"workload": {"task": "finetune", "model": "meta-llama/Llama-3.1-8B",
+                           "tokens_per_epoch": 1e7},
+              "variants": [{"name": "full", "workload": {"method": "full"}},
+                           {"name": "qlora", "workload": {"method": "qlora"}},
+                           {"name": "full on a T4", "workload": {"method": "full"},
+                            "filters": {"accelerators": ["T4 16GB"], "max_gpus": 1}}]}
+SERVICE = {"workload": {"task": "inference", "model": "meta-llama/Llama-3.1-70B",
+                        "prompt_tokens": 3000, "output_tokens": 500, "requests_per_second": 3},
+           "limit": 5}
+NOTHING = {"workload": {"task": "finetune", "method": "full", "model": "meta-llama/Llama-3.1-70B"},
+           "filters": {"accelerators": ["L40S 48GB"]}, "constraints": {"max_nodes": 1}}
 
 
 def run(*arguments, stdin=None, data="/nonexistent", **settings):
@@ -41,6 +55,7 @@ class Terminal(unittest.TestCase):
         service = Service()
         try:
             for verb, path, body in (("size", "/v1/sizing", SIZING),
+                                     ("compare", "/v1/comparisons", COMPARISON),
                                      ("recommend", "/v1/recommendations", BODY)):
                 for done in (run(verb, "--json", self.file(body), data=self.folder.name),
                              run(verb, "-", "--json", stdin=json.dumps(body),
@@ -78,6 +93,110 @@ class Terminal(unittest.TestCase):
             self.assertIn(exclusion["reason"] + ":", done.stdout)
         self.assertLessEqual(max(map(len, lines[:40])), 200)
 
+    def on_terminal(self, width, *arguments, **settings):
+        """What a terminal of that width is sent."""
+        ours, theirs = pty.openpty()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GPUPICK_")}
+        environment.pop("NO_COLOR", None)
+        environment.update({"GPUPICK_DATA": self.folder.name, "TERM": "xterm",
+                            "COLUMNS": str(width)}, **settings)
+        process = subprocess.Popen([BINARY] + list(arguments), stdout=theirs, env=environment)
+        os.close(theirs)
+        sent = b""
+        while True:
+            try:
+                sent += os.read(ours, 65536)
+            except OSError: # the other end is closed
+                break
+        os.close(ours)
+        self.assertEqual(process.wait(60), 0)
+        return sent.decode().replace("\r\n", "\n")
+
+    def test_it_fits_the_terminal(self):
+        """Nothing wraps, and nothing is lost to that: every word is there at every width."""
+        for verb, body, *rest in (("recommend", BODY), ("recommend", SERVICE),
+                                  ("recommend", NOTHING), ("compare", COMPARISON),
+                                  ("size", SIZING), ("recommend", BODY, "--explain", "1"),
+                                  ("recommend", SERVICE, "--explain", "1")):
+            words = None
+            for width in (80, 120, 200):
+                text = self.on_terminal(width, verb, self.file(body), *rest, NO_COLOR="1")
+                for line in text.splitlines():
+                    self.assertLessEqual(len(line), width, line)
+                found = set(re.findall(r"[\w.$/-]+", re.sub(r"[\d.]+\s+(s|min|h|d)\s+old", "", text)))
+                found -= {"GPUS", "WHERE", "PRICE", "BOTTLENECK", "HOW", "bound", "by",
+                          "SMALLEST", "CARDS", "smallest", "cards"} # headings
+                words = words or found
+                self.assertEqual(found, words, (verb, width))
+
+    def test_colours_are_for_terminals_that_want_them(self):
+        path = self.file(BODY)
+        self.assertIn("\033[", self.on_terminal(120, "recommend", path))
+        for settings in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\033", self.on_terminal(120, "recommend", path, **settings))
+        self.assertNotIn("\033", run("recommend", path, data=self.folder.name, TERM="xterm").stdout)
+        bare = re.sub(r"\033\[\d*m", "", self.on_terminal(120, "recommend", path))
+        self.assertEqual(re.sub(r"[\d.]+\s+(s|min|h|d)\s+old", "", bare), re.sub(
+            r"[\d.]+\s+(s|min|h|d)\s+old", "", self.on_terminal(120, "recommend", path, NO_COLOR="1")))
+
+    def test_one_recommendation_in_full(self):
+        for body in (BODY, SERVICE):
+            path = self.file(body)
+            answer = json.loads(run("recommend", "--json", path, data=self.folder.name).stdout)
+            item = answer["recommendations"][1]
+            done = run("recommend", path, "--explain", "2", data=self.folder.name, COLUMNS="1000")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            cost = item["cost"]
+            for note in item["reasons"] + item["warnings"]:
+                self.assertIn("  - " + re.split(r" \d+ (?:s|min|h|d)", note["text"])[0], done.stdout)
+            for name, part in (("machines", "compute_usd"), ("storage", "storage_usd"),
+                               ("in all", "total_usd")):
+                line = next(l for l in done.stdout.splitlines() if l.startswith("  %s " % name))
+                self.assertAlmostEqual(float(re.search(r"\$([\d.]+)", line)[1]), cost[part],
+                                       delta=0.0051)
+            memory = item["memory_per_gpu"]
+            self.assertIn("%.1f GiB" % (memory["total_bytes"] / 2 ** 30), done.stdout)
+            self.assertIn("%.1f GiB" % (memory["usable_bytes"] / 2 ** 30), done.stdout)
+            self.assertIn(item["speed"]["bottleneck"], done.stdout)
+        done = run("recommend", path, "--explain", "99", data=self.folder.name)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("has 5", done.stderr)
+
+    def test_what_starts_it_goes_into_a_file(self):
+        body = dict(SERVICE, filters={"providers": ["aws"]}, launch=True)
+        path = self.file(body)
+        items = json.loads(run("recommend", "--json", path,
+                               data=self.folder.name).stdout)["recommendations"]
+        for tool, key, text in (("skypilot", "skypilot", "task"), ("dstack", "dstack", "task"),
+                                ("command", "provider", "command")):
+            for place, rank in (("", 1), (":1", 1), (":2", 2)):
+                done = run("recommend", path, "--launch", tool + place, data=self.folder.name)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout, items[rank - 1]["launch"][key][text])
+        self.assertEqual(yaml.safe_load(run("recommend", path, "--launch", "skypilot",
+                                            data=self.folder.name).stdout)["name"],
+                         "gpupick-llama-3-1-70b")
+        path = self.file(dict(SERVICE, filters={"providers": ["hyperstack"]}))
+        done = run("recommend", path, "--launch", "dstack", data=self.folder.name)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("dstack does not serve hyperstack", done.stderr)
+
+    def test_a_comparison(self):
+        path = self.file(COMPARISON)
+        answer = json.loads(run("compare", "--json", path, data=self.folder.name).stdout)
+        text = run("compare", path, data=self.folder.name, COLUMNS="1000").stdout
+        for variant in answer["variants"]:
+            line = next(l for l in text.splitlines() if l.startswith(variant["name"] + "  "))
+            self.assertIn("%.1f GiB" % (variant["memory"]["total_bytes"] / 2 ** 30), line)
+            if variant["outcome"] == "fits":
+                self.assertIn(variant["recommendations"][0]["offer"]["accelerator"], line)
+            else:
+                self.assertIn("nothing fits", line)
+                for exclusion in variant["excluded"]:
+                    self.assertIn(exclusion["text"], text)
+        self.assertIn(answer["comparison"]["text"], text)
+        self.assertIn(answer["variants"][1]["against_first"]["text"], text)
+
     def test_machines_are_told_apart_from_gpus(self):
         body = {"workload": {"task": "inference", "model": "meta-llama/Llama-3.1-8B",
                              "prompt_tokens": 2000, "output_tokens": 300,
@@ -91,6 +210,18 @@ class Terminal(unittest.TestCase):
             line = next(l for l in lines if l.startswith("%3d  " % item["rank"]))
             self.assertIn("%d x %d x %s" % (item["plan"]["nodes"], item["plan"]["gpus"],
                                             item["offer"]["accelerator"]), line)
+
+    def test_a_slice_is_no_whole_card(self):
+        body = {"workload": {"task": "inference", "model": "meta-llama/Llama-3.2-1B"}, "limit": 5,
+                "filters": {"providers": ["azure"], "accelerators": ["A10 24GB"], "max_gpus": 1}}
+        answer = json.loads(run("recommend", "--json", self.file(body),
+                                data=self.folder.name).stdout)
+        lines = run("recommend", self.file(body), data=self.folder.name).stdout.splitlines()
+        slices = [i for i in answer["recommendations"] if i["offer"]["count"] < 1]
+        self.assertTrue(slices)
+        for item in slices:
+            line = next(l for l in lines if l.startswith("%3d  " % item["rank"]))
+            self.assertIn("%.3g x A10 24GB" % item["offer"]["count"], line)
 
     def test_faults_are_on_standard_error_with_a_status(self):
         done = run("size", self.file({"workload": dict(BODY["workload"], precison=1,
@@ -121,8 +252,13 @@ class Terminal(unittest.TestCase):
         self.assertIn("snapshot", done.stderr)
 
     def test_wrong_usage(self):
-        for arguments in ((), ("a", "b"), ("--jason", "a"), ("--json",)):
-            for verb in ("size", "recommend"):
+        cases = [(verb, arguments) for verb in ("size", "recommend", "compare")
+                 for arguments in ((), ("a", "b"), ("--jason", "a"), ("--json",))]
+        cases += [("recommend", ("a", "--explain", n)) for n in ("0", "x", "1x", "-1", "101")]
+        cases += [("recommend", ("a", "--launch", n)) for n in ("sky", "skypilot:0", ":1")]
+        cases += [("size", ("a", "--explain", "1")), ("recommend", ("a", "--explain"))]
+        for verb, arguments in cases:
+            with self.subTest((verb, arguments)):
                 done = run(verb, *arguments)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
                 self.assertIn("usage: gpupick " + verb, done.stderr)

@@ -1,18 +1,21 @@
 /*
- * What one recommendation costs in CPU, against the number of offers and of shapes.
+ * What one recommendation costs in CPU, against the number of shapes and of offers.
  *
  *   bench_plan [LARGEST]     offers from 10,000 up to LARGEST (default 1,000,000)
  *
- * Every figure is the median of repeated runs in process CPU time, over a handful of workloads,
- * first as asked (with the search for remedies where one is due) and then for planning alone.
- * Markets are made from a seed, so that only the machine differs between runs.
+ * Every figure is the median of repeated runs in process CPU time, over a handful of workloads:
+ * planning alone against shapes; then against offers an answer to a workload that is new and to one
+ * whose plans are kept, with the search for remedies where one is due, and under the dearest of
+ * several filters. Markets are made from a seed, so that only the machine differs between runs.
  */
 #include "tests/core/market.h"
 
+#include "core/plan_table.h"
 #include "core/recommend_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define RUNS 15
@@ -32,52 +35,83 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+static double median(double *times)
+{
+	qsort(times, RUNS, sizeof(times[0]), compare);
+	return times[RUNS / 2];
+}
+
+/* Keeps whatever it is given, as server/kept does. */
+struct bench_keeper {
+	struct plan_table *tables[64];
+	int count;
+};
+
+static bool is_same(const struct plan_key *a, const struct plan_key *b)
+{
+	return a->hash == b->hash && a->length == b->length &&
+	       memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+static const struct plan_table *find(void *context, const struct plan_key *key, void **handle)
+{
+	struct bench_keeper *keeper = context;
+
+	*handle = NULL;
+	for (int i = 0; i < keeper->count; i++)
+		if (is_same(&keeper->tables[i]->key, key))
+			return keeper->tables[i];
+	return NULL;
+}
+
+static void release(void *context, void *handle)
+{
+	(void)context;
+	(void)handle;
+}
+
+static void keep(void *context, struct plan_table *table)
+{
+	struct bench_keeper *keeper = context;
+
+	if (keeper->count == 64) {
+		plan_table_free(table);
+		return;
+	}
+	keeper->tables[keeper->count++] = table;
+}
+
+static void forget(struct bench_keeper *keeper)
+{
+	while (keeper->count > 0)
+		plan_table_free(keeper->tables[--keeper->count]);
+}
+
 typedef bool answer_function(const struct recommend_request *, const struct catalogue *, int64_t,
 			     struct arena *, struct recommend_answer *, struct error *);
 
 /* Median CPU milliseconds of one answer. */
 static double measure(answer_function *answer_with, const struct recommend_request *request,
-		      const struct catalogue *catalogue, struct recommend_answer *answer)
+		      const struct catalogue *catalogue)
 {
 	double times[RUNS];
 
 	for (int i = 0; i < RUNS; i++) {
+		struct recommend_answer answer;
 		struct arena arena;
 		struct error error;
 		double start = cpu_seconds();
 
 		arena_init(&arena, (size_t)64 << 20);
 		error_init(&error, &arena);
-		if (!answer_with(request, catalogue, MARKET_NOW_US, &arena, answer, &error)) {
+		if (!answer_with(request, catalogue, MARKET_NOW_US, &arena, &answer, &error)) {
 			fprintf(stderr, "%s\n", error.detail);
 			exit(1);
 		}
 		arena_release(&arena);
 		times[i] = 1e3 * (cpu_seconds() - start);
 	}
-	qsort(times, RUNS, sizeof(times[0]), compare);
-	return times[RUNS / 2];
-}
-
-/* Planning every shape once, in milliseconds. */
-static double measure_plans(const struct recommend_request *request,
-			    const struct catalogue *catalogue)
-{
-	double times[RUNS];
-
-	for (int i = 0; i < RUNS; i++) {
-		static struct plan_basis basis;
-		static struct plan_set set;
-		double start = cpu_seconds();
-
-		plan_prepare(&request->workload, &basis);
-		for (uint32_t j = 0; j < catalogue->shapes_count; j++)
-			plan_shape(&basis, &catalogue->shapes[j], recommend_max_nodes(request),
-				   &set);
-		times[i] = 1e3 * (cpu_seconds() - start);
-	}
-	qsort(times, RUNS, sizeof(times[0]), compare);
-	return times[RUNS / 2];
+	return median(times);
 }
 
 static const struct {
@@ -92,8 +126,14 @@ static const struct {
 	 "task=inference prompt_tokens=7936 output_tokens=256 concurrency=32", 0},
 	{"serve 8B, 5 a second", "meta-llama/Llama-3.1-8B",
 	 "task=inference prompt_tokens=1000 output_tokens=300 requests_per_second=5", 0},
+	{"serve 671B of experts", "deepseek-ai/DeepSeek-V3",
+	 "task=inference prompt_tokens=4096 output_tokens=512 concurrency=64", 0},
 	{"pretrain 70B, 16 nodes", "meta-llama/Llama-3.1-70B",
 	 "task=pretrain stack=megatron total_tokens=1000000000000", 16},
+	{"pretrain 671B, 1024 nodes", "deepseek-ai/DeepSeek-V3",
+	 "task=pretrain stack=megatron total_tokens=1000000000000", 1024},
+	{"the same, torchtitan, 128k", "deepseek-ai/DeepSeek-V3",
+	 "task=pretrain stack=torchtitan sequence_length=131072 total_tokens=1000000000000", 1024},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -107,12 +147,106 @@ static struct recommend_request request_of(size_t i)
 	return request;
 }
 
+/* Cards in 1, 2, 4 and 8, those in 8 on a fabric that joins many: more of these than are sold. */
+static void make_shapes(struct shape *shapes, int count)
+{
+	for (int i = 0; i < count; i++) {
+		const struct accelerator *accelerator =
+			&accelerators[(size_t)(i / 4) * 7 % accelerators_count];
+		int gpus = 1 << i % 4;
+		struct shape *shape = &shapes[i];
+
+		*shape = (struct shape){.accelerator = accelerator,
+					.count_milli = gpus * COUNT_MILLI_ONE,
+					.ram_gib = 64 * gpus,
+					.fabric = fabric_of_accelerator(accelerator, gpus)};
+		if (gpus == 8) {
+			shape->has_cluster = true;
+			shape->fabric.cluster_link = CLUSTER_LINK_INFINIBAND;
+			shape->fabric.cluster_bytes_per_second = 400e9;
+		}
+	}
+}
+
+/* Planning every shape once, in milliseconds. */
+static double measure_plans(const struct recommend_request *request, const struct shape *shapes,
+			    int count, int64_t *evaluations, int *cut)
+{
+	static struct plan_basis basis;
+	static struct plan_set set;
+	double times[RUNS];
+
+	for (int i = 0; i < RUNS; i++) {
+		double start = cpu_seconds();
+
+		*cut = 0;
+		plan_prepare(&request->workload, &basis);
+		for (int j = 0; j < count; j++) {
+			plan_shape(&basis, &shapes[j], recommend_max_nodes(request), &set);
+			*cut += set.is_cut;
+		}
+		*evaluations = basis.evaluations;
+		times[i] = 1e3 * (cpu_seconds() - start);
+	}
+	return median(times);
+}
+
+static void measure_shapes(void)
+{
+	static struct shape shapes[800];
+
+	printf("Planning, ms of CPU by shapes (evaluations of a layout at 400; searches cut)\n");
+	make_shapes(shapes, 800);
+	for (size_t i = 0; i < CASES; i++) {
+		struct recommend_request request = request_of(i);
+		int64_t evaluations, at_400 = 0;
+		int cut, cut_at_400 = 0;
+
+		printf("  %-28s", cases[i].name);
+		for (int count = 100; count <= 800; count *= 2) {
+			printf(" %5d: %6.3f", count,
+			       measure_plans(&request, shapes, count, &evaluations, &cut));
+			if (count == 400) {
+				at_400 = evaluations;
+				cut_at_400 = cut;
+			}
+		}
+		printf("  (%lld; %d)\n", (long long)at_400, cut_at_400);
+	}
+}
+
+/* The dearest of filters that look at single offers, or leave out whole lists. */
+static double measure_filters(const struct recommend_request *asked,
+			      const struct catalogue *catalogue)
+{
+	static const char *const countries[] = {"FR"}, *const regions[] = {"region-7"},
+				 *const providers[] = {"aws"};
+	double worst = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct recommend_request request = *asked;
+		double time;
+
+		request.filters.countries = countries;
+		request.filters.countries_count = i == 0;
+		request.filters.regions = regions;
+		request.filters.regions_count = i == 1;
+		request.filters.providers = providers;
+		request.filters.providers_count = i == 2;
+		request.filters.available_only = i == 3;
+		request.filters.max_age_seconds = i == 4 ? 30 : 0;
+		time = measure(recommend_once, &request, catalogue);
+		worst = time > worst ? time : worst;
+	}
+	return worst;
+}
+
 static void measure_market(size_t offers)
 {
-	static const char *const countries[] = {"FR"};
+	static struct bench_keeper kept;
+	struct plan_keeper keeper = {&kept, find, release, keep};
 	struct market market;
 	struct catalogue *catalogue;
-	struct recommend_answer answer;
 	double start;
 
 	market_init(&market, offers);
@@ -121,21 +255,21 @@ static void measure_market(size_t offers)
 	catalogue = market_build(&market);
 	if (!catalogue)
 		exit(1);
-	printf("%zu offers, %u shapes, %u lists; built in %.0f ms\n", offers,
+	printf("%zu offers, %u shapes, %u lists; built in %.0f ms; ms of CPU an answer\n", offers,
 	       catalogue->shapes_count, catalogue->lists_count, 1e3 * (cpu_seconds() - start));
 	for (size_t i = 0; i < CASES; i++) {
 		struct recommend_request request = request_of(i);
-		double plans = measure_plans(&request, catalogue);
-		double once = measure(recommend_once, &request, catalogue, &answer);
-		double whole = measure(recommend, &request, catalogue, &answer);
-		double filtered;
+		double fresh = measure(recommend_once, &request, catalogue);
+		double whole = measure(recommend, &request, catalogue);
+		double filtered = measure_filters(&request, catalogue), again;
 
-		request.filters.countries = countries;
-		request.filters.countries_count = 1;
-		filtered = measure(recommend_once, &request, catalogue, &answer);
-		printf("  %-24s plans %7.3f  answer %7.3f  with remedies %7.3f  one country %7.3f "
-		       "ms\n",
-		       cases[i].name, plans, once, whole, filtered);
+		request.keeper = &keeper;
+		again = measure(recommend_once, &request, catalogue);
+		printf("  %-28s new %7.3f  plans kept %7.3f  dearest filter %7.3f  with remedies "
+		       "%7.3f, kept %7.3f\n",
+		       cases[i].name, fresh, again, filtered, whole,
+		       measure(recommend, &request, catalogue));
+		forget(&kept);
 	}
 	catalogue_free(catalogue);
 	market_release(&market);
@@ -145,6 +279,7 @@ int main(int count, char **arguments)
 {
 	size_t largest = count > 1 ? strtoul(arguments[1], NULL, 10) : 1000000;
 
+	measure_shapes();
 	for (size_t offers = 10000; offers <= largest; offers *= 10)
 		measure_market(offers);
 	return 0;

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What the harness does with tables that it is not given, cannot read, or that hold rows it must leave out; and
+# that enough rows must be compared. usage: harness.sh PROGRAM
+set -u
+program=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+faults=0
+
+# expect STATUS PATTERN [option ...]: the exit status, and a line of what is printed
+expect() {
+	local status=$1 pattern=$2
+	shift 2
+	"$program" "$@" >"$folder/out" 2>&1
+	local got=$?
+	if [ $got -ne "$status" ] || ! grep -qE -- "$pattern" "$folder/out"; then
+		echo "accuracy $*: status $got (wanted $status), /$pattern/ in:"
+		cat "$folder/out"
+		faults=$((faults + 1))
+	fi
+}
+
+head='id,kind,model,gpu,gpus,parallelism,seq_len,micro_batch_per_gpu,weight_dtype,checkpointing,optimizer,metric,measured_value,measured_unit,source,quality'
+rows() {
+	echo "$head"
+	local id=0
+	for row in "$@"; do
+		id=$((id + 1))
+		echo "r$id,$row"
+	done
+}
+model=meta-llama/Llama-2-7b-hf
+good="train_full,$model,A100 SXM4 80GB,1,,512,1,bf16,full,adamw,peak reserved,60,GiB,someone,measured"
+rows "$good" "${good/512/}" "${good/measured/claim}" "${good/peak reserved/buffers}" "${good/adamw/apollo}" >"$folder/memory.csv"
+rows "$good" "${good/adamw/apollo}" >"$folder/few.csv"
+rows >"$folder/empty.csv"
+
+expect 0 '^usage: ' --help
+expect 2 '^usage: ' --no-such-option
+expect 77 '^no measurements'
+expect 1 'cannot read ' --memory "$folder/none.csv"
+expect 0 'empty.csv: no rows' --memory "$folder/empty.csv"
+expect 0 'memory.csv: no row of kind serve_kv' --memory "$folder/memory.csv"
+# Five rows: one compared; length missing and a claim do not count; a counter and a method unknown here do.
+expect 0 '"kind": "train_full", .*"rows": 5, "suffice": 3, "used": 1, "used_share": 33.333' --memory "$folder/memory.csv" --json
+expect 0 '"id": "r2", "reason": "[^"]+", "class": "columns_insufficient"' --memory "$folder/memory.csv" --json
+expect 0 '"id": "r3", "reason": "a claim[^"]+", "class": "not_a_measurement"' --memory "$folder/memory.csv" --json
+expect 0 '"id": "r4", "reason": "[^"]+", "class": "not_offered"' --memory "$folder/memory.csv" --json
+expect 0 '"id": "r5", "reason": "[^"]+", "class": "not_offered"' --memory "$folder/memory.csv" --json
+expect 1 '1 of 2 rows whose columns suffice are compared: under 85 %' --memory "$folder/few.csv" --check
+[ $faults -eq 0 ]
