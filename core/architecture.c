@@ -158,6 +158,23 @@ int architecture_layers(const struct architecture *architecture)
 	return layers;
 }
 
+int layer_blocks(const struct layer_kind *kind)
+{
+	bool has_mixer = kind->attention != ATTENTION_NONE || kind->mixer_parameters > 0;
+	bool has_mlp = kind->ffn || kind->experts || kind->shared_ffn;
+
+	return has_mixer && has_mlp ? 2 : 1;
+}
+
+int architecture_blocks(const struct architecture *architecture)
+{
+	int blocks = 0;
+
+	for (int i = 0; i < architecture->kinds_count; i++)
+		blocks += architecture->kinds[i].count * layer_blocks(&architecture->kinds[i]);
+	return blocks;
+}
+
 static double elements_per_position(const struct layer_kind *kind)
 {
 	if (kind->attention == ATTENTION_LATENT)

@@ -91,7 +91,8 @@ struct architecture {
 	uint64_t extra_parameters;  /* outside the layers: final norm, poolers, projections */
 	uint64_t tower_parameters;  /* vision or audio tower with its projector */
 	int tower_layers, tower_hidden, tower_patch, image_tokens;
-	enum format native_format; /* what the published weights are in; FORMAT_AUTO = not said */
+	enum format native_format;  /* what the published weights are in; FORMAT_AUTO = not said */
+	bool native_format_unknown; /* quantised, it is said, in a way that no format here is */
 	enum format native_kv_format; /* what they are calibrated to keep the cache in; the same */
 	struct layer_kind kinds[LAYER_KINDS_MAX];
 	int kinds_count;
@@ -114,6 +115,11 @@ void architecture_count(const struct architecture *architecture, struct paramete
 
 /* Layers of all kinds. */
 int architecture_layers(const struct architecture *architecture);
+
+/* Of a layer's two blocks, mixer and MLP, those that it has (Nemotron-H, Mamba: one), and of all
+ * layers. */
+int layer_blocks(const struct layer_kind *kind);
+int architecture_blocks(const struct architecture *architecture);
 
 /* Width of the values: v_head_dim, or head_dim where it is 0. */
 int layer_value_dim(const struct layer_kind *kind);

@@ -19,8 +19,8 @@ static const char *kind_fault(const struct layer_kind *kind)
 	if (!within(kind->q_rank, 1000000) || !within(kind->kv_rank, 1000000))
 		return "a latent rank is out of range (0 to 1000000)";
 	if (kind->attention == ATTENTION_GROUPED &&
-	    (!kind->heads || !kind->kv_heads || !kind->head_dim || kind->heads < kind->kv_heads))
-		return "an attention layer needs heads, KV heads (not more than heads) and a head "
+	    (!kind->heads || !kind->kv_heads || !kind->head_dim || kind->heads % kind->kv_heads))
+		return "an attention layer needs heads, KV heads that divide them, and a head "
 		       "dimension";
 	if (kind->attention == ATTENTION_LATENT &&
 	    (!kind->heads || !kind->kv_rank || !layer_value_dim(kind) ||

@@ -77,6 +77,27 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 	return arena_alloc(arena, total);
 }
 
+void *arena_array_raw(struct arena *arena, size_t count, size_t size)
+{
+	struct arena_chunk *chunk, **link = &arena->chunks;
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total) || total > arena->limit - arena->used)
+		return NULL;
+	if (total <= CHUNK_BYTES)
+		return arena_alloc(arena, total);
+	chunk = malloc(sizeof(*chunk) + total);
+	if (!chunk)
+		return NULL;
+	/* Behind the one that small allocations go on in. */
+	if (*link)
+		link = &(*link)->next;
+	*chunk = (struct arena_chunk){.next = *link, .used = total, .size = total};
+	*link = chunk;
+	arena->used += total;
+	return chunk->bytes;
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
 	char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1) : NULL;

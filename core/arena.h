@@ -35,6 +35,9 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* Zeroed array; NULL also when count * size overflows. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 
+/* The same, but not zeroed where it is large: for what is written before it is read. */
+void *arena_array_raw(struct arena *arena, size_t count, size_t size);
+
 /* Copies; the result is always terminated. NULL as for arena_alloc. */
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);

@@ -27,14 +27,25 @@ enum cost_between {
 	BETWEENS
 };
 
+/* Terms that cost more when nobody publishes them. */
+enum cost_term {
+	COST_TERM_GRANULARITY,
+	COST_TERM_MINIMUM,
+	COST_TERM_VOLUME_PRICE,
+	COST_TERM_EGRESS_PRICE,
+	COST_TERM_INTERRUPTIONS,
+	COST_TERM_SETUP,
+	COST_TERMS
+};
+
 /* Bits of `assumed`: terms that the provider does not publish. */
-enum cost_assumption {
-	COST_ASSUMED_GRANULARITY = 1 << 0,
-	COST_ASSUMED_MINIMUM = 1 << 1,
-	COST_ASSUMED_VOLUME_PRICE = 1 << 2,
-	COST_ASSUMED_EGRESS_PRICE = 1 << 3,
-	COST_ASSUMED_INTERRUPTIONS = 1 << 4,
-	COST_ASSUMED_SETUP = 1 << 5,
+enum cost_assumed {
+	COST_ASSUMED_GRANULARITY = 1 << COST_TERM_GRANULARITY,
+	COST_ASSUMED_MINIMUM = 1 << COST_TERM_MINIMUM,
+	COST_ASSUMED_VOLUME_PRICE = 1 << COST_TERM_VOLUME_PRICE,
+	COST_ASSUMED_EGRESS_PRICE = 1 << COST_TERM_EGRESS_PRICE,
+	COST_ASSUMED_INTERRUPTIONS = 1 << COST_TERM_INTERRUPTIONS,
+	COST_ASSUMED_SETUP = 1 << COST_TERM_SETUP,
 };
 
 struct cost {
@@ -58,26 +69,15 @@ struct cost {
 	/* Spot, and training on several machines: as given or by Young/Daly; 0 otherwise. */
 	double checkpoint_interval_seconds;
 	double interruptions_per_hour; /* of all nodes together, by spot and by failures */
-	unsigned assumed;	       /* enum cost_assumption */
+	unsigned assumed;	       /* enum cost_assumed */
 };
 
 extern const struct names cost_basis_names, cost_between_names;
 
-/* Terms that cost more when nobody publishes them. */
-enum cost_term {
-	COST_TERM_GRANULARITY,
-	COST_TERM_MINIMUM,
-	COST_TERM_VOLUME_PRICE,
-	COST_TERM_EGRESS_PRICE,
-	COST_TERM_INTERRUPTIONS,
-	COST_TERM_SETUP,
-	COST_TERMS
-};
-
 /* What an unknown term is taken for, by class; PROVIDER_CLASSES = of nobody's class. */
 struct cost_defaults {
 	double value[PROVIDER_CLASSES + 1][COST_TERMS];
-	unsigned given; /* enum cost_assumption: the caller's, so no quartile */
+	unsigned given; /* enum cost_assumed: the caller's, so no quartile */
 };
 
 /* A provider's terms with every unknown one replaced; computed once a provider. */
@@ -89,7 +89,7 @@ struct cost_terms {
 	bool keeps_machine;	       /* it can be stopped, unbilled, with its disk */
 	bool bills_stopped_storage;
 	bool bills_storage; /* false where only the machine's own disk exists */
-	unsigned assumed;   /* enum cost_assumption: what was replaced by a quartile */
+	unsigned assumed;   /* enum cost_assumed: what was replaced by a quartile */
 };
 
 /* What is computed once a workload. */
@@ -118,7 +118,7 @@ struct cost_job {
 	double spared_gb; /* of the work's weights, where they come in fewer bits */
 };
 
-/* `assumptions` NULL: nobody set any. */
+/* `assumptions` NULL: none is set. */
 void cost_work_prepare(const struct workload *workload, const struct cost_assumptions *assumptions,
 		       struct cost_work *out);
 

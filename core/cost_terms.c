@@ -13,31 +13,28 @@
 #define SAMPLE_LEAST 3
 #define SAMPLE_MOST 128
 
-/* Where a term lies, how its replacement is named, what the caller may set, and what is taken where
- * too few publish it. An hour is the coarsest usual step; egress and volumes: the hyperscalers'
+/* Where a term lies, what the caller may set in its place, and what is taken where too few publish
+ * it. An hour is the coarsest usual step; egress and volumes: the hyperscalers'
  * list prices. The rate of interruptions is the dearest quartile of the bands that AWS publishes,
  * in terms.c; one provider makes no quartile of its own. */
 static const struct {
-	size_t offset, assumption;
-	unsigned bit;
+	size_t offset;
+	enum cost_assumption_id assumption;
 	double last;
 } known[COST_TERMS] = {
 	[COST_TERM_GRANULARITY] = {offsetof(struct terms, billing_granularity_seconds),
-				   ASSUMPTION_billing_granularity_seconds, COST_ASSUMED_GRANULARITY,
-				   SECONDS_PER_HOUR},
+				   ASSUMPTION_billing_granularity_seconds, SECONDS_PER_HOUR},
 	[COST_TERM_MINIMUM] = {offsetof(struct terms, minimum_charge_seconds),
-			       ASSUMPTION_minimum_charge_seconds, COST_ASSUMED_MINIMUM,
-			       SECONDS_PER_HOUR},
+			       ASSUMPTION_minimum_charge_seconds, SECONDS_PER_HOUR},
 	[COST_TERM_VOLUME_PRICE] = {offsetof(struct terms, volume_usd_per_gb_month),
-				    ASSUMPTION_volume_usd_per_gb_month, COST_ASSUMED_VOLUME_PRICE,
-				    0.2},
+				    ASSUMPTION_volume_usd_per_gb_month, 0.2},
 	[COST_TERM_EGRESS_PRICE] = {offsetof(struct terms, egress_usd_per_gb),
-				    ASSUMPTION_egress_usd_per_gb, COST_ASSUMED_EGRESS_PRICE, 0.12},
+				    ASSUMPTION_egress_usd_per_gb, 0.12},
 	[COST_TERM_INTERRUPTIONS] = {offsetof(struct terms, spot_interruptions_per_hour),
 				     ASSUMPTION_spot_interruptions_per_hour,
-				     COST_ASSUMED_INTERRUPTIONS, TERMS_SPOT_QUARTILE_PER_HOUR},
+				     TERMS_SPOT_QUARTILE_PER_HOUR},
 	[COST_TERM_SETUP] = {offsetof(struct terms, setup_delay_seconds), ASSUMPTION_setup_seconds,
-			     COST_ASSUMED_SETUP, SECONDS_PER_HOUR},
+			     SECONDS_PER_HOUR},
 };
 
 static int compare(const void *left, const void *right)
@@ -79,10 +76,9 @@ void cost_defaults_prepare(const struct cost_assumptions *given, struct cost_def
 		double assumed = (double)NAN;
 
 		if (given)
-			assumed = cost_assumption(given,
-						  (enum cost_assumption_id)known[term].assumption);
+			assumed = cost_assumption(given, known[term].assumption);
 		if (!isnan(assumed))
-			out->given |= known[term].bit;
+			out->given |= 1u << term;
 		for (int class = 0; class <= PROVIDER_CLASSES; class ++) {
 			double value = assumed;
 
@@ -104,7 +100,7 @@ static double resolve(const struct terms *terms, const struct cost_defaults *def
 
 	if (!isnan(value))
 		return value;
-	*assumed |= known[term].bit & ~defaults->given;
+	*assumed |= (1u << term) & ~defaults->given;
 	return defaults->value[terms ? terms->class : PROVIDER_CLASSES][term];
 }
 

@@ -77,6 +77,10 @@ static void read_sizes(struct hf_reader *reader)
 	base->kv_heads = read_kv_heads(reader);
 	base->head_dim = hf_dim(reader, "head_dim|attention_head_dim|kv_channels|d_kv|head_size",
 				defaults->head_dim);
+	if (!base->head_dim && base->heads && out->hidden % base->heads &&
+	    !config_member(reader->text, "kv_lora_rank"))
+		hf_fail(reader, "num_attention_heads", "out_of_range",
+			"Without head_dim this must divide the hidden size.");
 	if (!base->head_dim && base->heads)
 		base->head_dim = out->hidden / base->heads;
 	base->v_head_dim = base->head_dim;
@@ -289,6 +293,8 @@ bool hf_config_read(const struct config_value *root, struct architecture *out, s
 	add_classifier(&reader);
 	hf_tower(&reader);
 	built.native_format = hf_native_format(reader.root, reader.text);
+	built.native_format_unknown =
+		built.native_format == FORMAT_AUTO && hf_is_quantised(reader.root, reader.text);
 	built.native_kv_format = hf_native_kv_format(reader.root, reader.text);
 	if (!check(&reader))
 		return false;

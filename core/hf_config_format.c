@@ -154,11 +154,11 @@ static enum format of_quantisation(const struct config_value *quantisation)
 	if (has(algorithm, "FP8"))
 		return FORMAT_FP8;
 	if (has(method, "awq") || has(text_of(quantisation, "packing_format"), "awq"))
-		return packed(FORMAT_AWQ, group);
+		return bits == 4 || bits == 0 ? packed(FORMAT_AWQ, group) : FORMAT_AUTO;
 	if (has(method, "gptq") || has(method, "auto-round"))
 		return bits == 4 && is_whole_row(quantisation) ? FORMAT_GPTQ_CHANNEL
 		       : bits == 4			       ? packed(FORMAT_GPTQ, group)
-		       : bits == 8			       ? FORMAT_INT8
+		       : bits == 8			       ? FORMAT_GPTQ_INT8
 							       : FORMAT_AUTO;
 	if (is_true(quantisation, "load_in_8bit"))
 		return FORMAT_INT8;
@@ -211,6 +211,17 @@ enum format hf_native_kv_format(const struct config_value *root, const struct co
 	if (whole(scheme, "num_bits") == 8)
 		return has(text_of(scheme, "type"), "int") ? FORMAT_INT8 : FORMAT_FP8;
 	return FORMAT_AUTO;
+}
+
+bool hf_is_quantised(const struct config_value *root, const struct config_value *text)
+{
+	const struct config_value *quantisation = config_get(text, "quantization_config");
+
+	if (!quantisation)
+		quantisation = config_get(root, "quantization_config");
+	if (!quantisation)
+		quantisation = config_get(root, "quantization");
+	return quantisation && (quantisation->type != CONFIG_OBJECT || quantisation->count > 0);
 }
 
 enum format hf_native_format(const struct config_value *root, const struct config_value *text)

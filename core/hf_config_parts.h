@@ -123,6 +123,8 @@ void hf_unknown_layer(struct hf_reader *reader);
 /* Vision and audio towers, and the format of the published weights. */
 void hf_tower(struct hf_reader *reader);
 enum format hf_native_format(const struct config_value *root, const struct config_value *text);
+/* Whether the file says that the weights are quantised, in whichever way. */
+bool hf_is_quantised(const struct config_value *root, const struct config_value *text);
 enum format hf_native_kv_format(const struct config_value *root, const struct config_value *text);
 
 /* Hooks of families: hf_config_dense.c */

@@ -38,6 +38,7 @@ struct memory_estimate {
 #undef X
 	double allocated_bytes, reserved_bytes, device_bytes;
 	double low_bytes, high_bytes; /* of device_bytes */
+	double pool_left_bytes;	      /* freed before the peak, of sizes nothing fits */
 	/* Cached blocks that batches of varying length leave in the pool while nothing presses;
 	 * given back before memory runs out, so not needed and not part of the figures above. */
 	double pool_growth_bytes;
@@ -76,6 +77,7 @@ struct memory_basis {
 	double boundary_bytes;		  /* a token and layer, all recomputed: the layer's input */
 	double selective;		  /* share of the saved that selective recompute keeps */
 	double logits_bytes;		  /* a token: head output, loss and their gradients */
+	double logits_left;		  /* what the pool keeps beside them, in parts of them */
 	double context;			  /* tokens of a sequence that attention scores run over */
 	double sequence_tokens;		  /* of one sequence, of an encoder-decoder on both sides */
 	double weight_bytes[FORMATS];	  /* of all weights */

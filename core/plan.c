@@ -47,12 +47,15 @@ static void list_divisors(int64_t batch, struct plan_basis *basis)
 
 void plan_prepare(const struct workload *workload, struct plan_basis *basis)
 {
-	*basis = (struct plan_basis){
-		.workload = workload,
-		.heads = architecture_heads_divisor(workload->architecture),
-		.kv_heads = architecture_kv_heads_divisor(workload->architecture),
-	};
+	basis->workload = workload;
+	basis->heads = architecture_heads_divisor(workload->architecture);
+	basis->kv_heads = architecture_kv_heads_divisor(workload->architecture);
+	basis->accelerator = NULL;
+	basis->formats_count = basis->divisors_count = 0;
+	basis->evaluations = 0;
+	plan_memo_clear(&basis->memo);
 	memory_prepare(workload, &basis->memory);
+	speed_prepare_work(workload, &basis->speed);
 	if (!is_serving(workload) && workload_has(workload, WORKLOAD_global_batch))
 		list_divisors(workload->global_batch, basis);
 }
@@ -73,6 +76,7 @@ static void prepare_accelerator(struct plan_basis *basis, const struct accelerat
 		return;
 	basis->accelerator = accelerator;
 	basis->share_milli = share_milli;
+	basis->memo.card++;
 	*slice = *accelerator;
 	if (share_milli < COUNT_MILLI_ONE) {
 		slice->memory_gb *= share;
@@ -135,7 +139,10 @@ void plan_time(struct planning *planning, int fidelity, struct plan *plan)
 
 	planning->evaluations++;
 	plan->support = format->support;
-	speed_estimate(&format->speed, &plan->layout, &planning->fabric, &plan->speed);
+	if (is_serving(planning->basis->workload))
+		plan_memo_time(planning, fidelity, &plan->layout, &plan->speed);
+	else
+		speed_estimate(&format->speed, &plan->layout, &planning->fabric, &plan->speed);
 }
 
 void plan_judge(struct planning *planning, struct plan *plan)
@@ -144,7 +151,11 @@ void plan_judge(struct planning *planning, struct plan *plan)
 	double usable = planning->usable_bytes;
 
 	planning->evaluations++;
-	memory_estimate(&planning->basis->memory, &plan->layout, &planning->basis->slice, memory);
+	if (is_serving(planning->basis->workload))
+		plan_memo_judge(planning, &plan->layout, memory);
+	else
+		memory_estimate(&planning->basis->memory, &plan->layout, &planning->basis->slice,
+				memory);
 	plan->usable_bytes = usable;
 	plan->headroom_bytes = usable - memory->device_bytes;
 	plan->fit = FIT_NO;

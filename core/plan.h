@@ -108,10 +108,40 @@ struct plan_format {
 #define PLAN_FORMATS_MAX 12
 #define PLAN_DIVISORS_MAX 448 /* no whole number up to 1e7 has more */
 
+/* Estimates of serving layouts of the card at hand: see plan_memo.c. */
+struct plan_memo_key {
+	uint32_t card; /* 1 + how many others came before; 0 = none */
+	int tensor, stages, domain;
+	enum format weight, kv;
+	enum node_link link;
+	double sequences, link_bytes_per_second;
+};
+
+struct plan_timed {
+	struct plan_memo_key key;
+	struct speed_estimate speed; /* of one replica */
+};
+
+struct plan_judged {
+	struct plan_memo_key key;
+	struct memory_estimate memory;
+};
+
+#define PLAN_MEMO 128
+
+struct plan_memo {
+	uint32_t card;
+	struct plan_timed timed[PLAN_MEMO];
+	struct plan_judged judged[PLAN_MEMO];
+	struct plan_memo_key copy; /* without sequences: of the prompts */
+	struct speed_prompts prompts;
+};
+
 /* What is computed once a workload, and once a card, before layouts are judged. */
 struct plan_basis {
 	const struct workload *workload;
 	struct memory_basis memory;
+	struct speed_basis speed;	       /* without a card */
 	const struct accelerator *accelerator; /* the card that the formats below are for */
 	int32_t share_milli;		       /* of one card: under 1000 for a slice */
 	struct accelerator slice; /* the card scaled to that share; accelerator itself otherwise */
@@ -121,6 +151,7 @@ struct plan_basis {
 	int divisors_count;
 	int heads, kv_heads; /* what tensor parallelism may divide: see architecture.h */
 	int64_t evaluations; /* of layouts, so far */
+	struct plan_memo memo;
 };
 
 void plan_prepare(const struct workload *workload, struct plan_basis *basis);

@@ -189,8 +189,16 @@ static bool try_recompute(struct training *training, const struct batches *batch
 	last = last_fitting(training, batches, fit);
 	if (last < end && !batches->all_matter)
 		speeds[last] = speed_of(training, &batches->items[last]);
-	for (int i = batches->all_matter ? 0 : last; i <= last; i++)
-		offer(training, &batches->items[i], fit, speeds[i]);
+	for (int i = batches->all_matter ? 0 : last; i <= last; i++) {
+		const struct plan_pick *best = &training->best;
+
+		if (fit == best->fit && speeds[i] <= best->tokens_per_second)
+			continue;
+		/* Those between the ends may need more than the last, which adds up no gradients
+		 * where it takes the whole batch at once. */
+		if (i == last || fit_of(training, &batches->items[i]) >= fit)
+			offer(training, &batches->items[i], fit, speeds[i]);
+	}
 	return fit != FIT_FITS || last < end;
 }
 

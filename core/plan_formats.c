@@ -2,6 +2,8 @@
  * the method trains over. */
 #include "core/plan_parts.h"
 
+#include <string.h>
+
 static bool is_serving(const struct workload *workload)
 {
 	return workload->task == TASK_INFERENCE;
@@ -80,14 +82,21 @@ static void add_format(struct plan_basis *basis, enum format weight, enum format
 	struct plan_format *format = &basis->formats[basis->formats_count];
 	const struct workload *workload = basis->workload;
 	/* Full training has no quantised base under trial. */
-	bool is_trial = is_serving(workload) || workload_base_is_frozen(workload);
+	enum format trial =
+		is_serving(workload) || workload_base_is_frozen(workload) ? weight : FORMAT_AUTO;
 
 	if (basis->formats_count == PLAN_FORMATS_MAX)
 		return;
-	*format = (struct plan_format){.weight = weight, .kv = kv};
-	format->support = support_of(workload, is_trial ? weight : FORMAT_AUTO, basis->accelerator);
-	format->has_speed = speed_prepare(workload, &basis->slice, is_trial ? weight : FORMAT_AUTO,
-					  &format->speed);
+	format->weight = weight;
+	format->kv = kv;
+	format->support = support_of(workload, trial, basis->accelerator);
+	/* What that verdict says becomes of a base in bf16. */
+	if (!is_serving(workload) && weight == FORMAT_BF16 && format->support.code &&
+	    strcmp(format->support.code, "no_bf16") == 0)
+		format->weight = FORMAT_FP16;
+	format->speed = basis->speed;
+	format->has_speed = speed_prepare_card(&format->speed, &basis->slice, trial,
+					       basis->memory.weight_bytes[trial]);
 	basis->formats_count++;
 }
 

@@ -23,6 +23,15 @@ struct planning {
 /* plan_formats.c: the formats under trial on the basis's card, by fidelity. */
 void plan_formats(struct plan_basis *basis);
 
+/* plan_memo.c: forgets everything. */
+void plan_memo_clear(struct plan_memo *memo);
+/* Speed and memory of a serving layout, as speed_estimate() and memory_estimate() find
+ * them. */
+void plan_memo_time(struct planning *planning, int fidelity, const struct layout *layout,
+		    struct speed_estimate *out);
+void plan_memo_judge(struct planning *planning, const struct layout *layout,
+		     struct memory_estimate *out);
+
 /* Fills memory, usable, headroom and fit of a plan whose layout is set. */
 void plan_judge(struct planning *planning, struct plan *plan);
 

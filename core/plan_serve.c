@@ -96,12 +96,13 @@ static void miss_nodes(struct serving *serving, double nodes, double held)
 		plan_miss(planning, &serving->plan);
 }
 
-/* Shares the load among so many copies; false when the first token then comes too late, be it with
- * few sequences that go fast or with many that wait for none. */
+/* Shares the load among so many copies; false when the first token then comes too late: few
+ * sequences go fast but wait for a place, many wait for none but for each other. */
 static bool share_load(struct serving *serving, double replicas, double held)
 {
 	const struct workload *workload = serving->workload;
 	struct layout *layout = &serving->plan.layout;
+	double fewest;
 
 	if (workload->requests_per_second > 0)
 		layout->sequences = plan_load_for_rate(
@@ -114,8 +115,13 @@ static bool share_load(struct serving *serving, double replicas, double held)
 	layout->replicas = (int)replicas;
 	if (is_in_time(serving))
 		return true;
-	layout->sequences = held;
-	return is_in_time(serving);
+	fewest = layout->sequences;
+	for (double many = held; many > fewest; many = floor((many + fewest) / 2)) {
+		layout->sequences = many;
+		if (is_in_time(serving))
+			return true;
+	}
+	return false;
 }
 
 /* Settles nodes, replicas and sequences, then offers the plan. `held` is the most of one replica.

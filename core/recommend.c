@@ -48,9 +48,17 @@ static void tally_failed(struct search *search, unsigned failed, const struct sh
 	search_tally(search, (enum exclusion_reason)__builtin_ctz(failed), shape, offers);
 }
 
+/* The cheapest offer that passes of a list that has any. */
+static int64_t cheapest_micros(const struct search *search, const struct offer_list *list)
+{
+	return search->catalogue->tags[search_next(search, list, list->first)].price_micros;
+}
+
 /* How many offers of the shape pass every filter; counts the others. */
 static uint32_t passing_offers(struct search *search, const struct shape *shape)
 {
+	uint32_t *lists_left = search->screen->left;
+	int64_t *cheapest = &search->screen->cheapest_micros[shape - search->catalogue->shapes];
 	unsigned failed = search_filter_shape(search, shape);
 	uint32_t left = 0;
 
@@ -66,8 +74,13 @@ static uint32_t passing_offers(struct search *search, const struct shape *shape)
 			tally_failed(search, failed, shape, list->count);
 			continue;
 		}
-		search->left[shape->first_list + i] = search_count_list(search, list);
-		left += search->left[shape->first_list + i];
+		lists_left[shape->first_list + i] = search_count_list(search, list);
+		left += lists_left[shape->first_list + i];
+		if (lists_left[shape->first_list + i]) {
+			int64_t micros = cheapest_micros(search, list);
+
+			*cheapest = *cheapest && *cheapest < micros ? *cheapest : micros;
+		}
 	}
 	return left;
 }
@@ -108,7 +121,7 @@ static struct planned *keep_plans(struct search *search, const struct shape *sha
 }
 
 /* How many of the list's offers cost too much, when its head does not: prices only rise. */
-static void tally_dear_tail(struct search *search, const struct candidate *head, uint32_t left)
+static uint32_t tally_dear_tail(struct search *search, const struct candidate *head, uint32_t left)
 {
 	const struct constraints *constraints = &search->request->constraints;
 	const struct offer_list *list = &search->catalogue->lists[head->list];
@@ -119,7 +132,7 @@ static void tally_dear_tail(struct search *search, const struct candidate *head,
 	if ((constraints->max_total_micros == PRICE_UNKNOWN &&
 	     constraints->max_usd_per_hour_micros == PRICE_UNKNOWN) ||
 	    left < 2)
-		return;
+		return 0;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		struct candidate candidate;
@@ -132,12 +145,13 @@ static void tally_dear_tail(struct search *search, const struct candidate *head,
 		}
 	}
 	if (last == EXCLUSION_NONE)
-		return;
+		return 0;
 	/* Of the dear ones, those that single-offer filters removed are counted there. */
 	for (uint32_t i = low; i < end; i++)
 		dear += !search->has_tag_filters ||
 			search_filter_tag(search, &search->catalogue->tags[i]);
 	search_tally(search, last, head->planned->shape, dear);
+	return dear;
 }
 
 static void price_lists(struct search *search, const struct planned *planned)
@@ -147,68 +161,120 @@ static void price_lists(struct search *search, const struct planned *planned)
 
 	for (uint32_t i = 0; i < shape->lists; i++) {
 		const struct offer_list *list = &catalogue->lists[shape->first_list + i];
-		uint32_t left = search->left[shape->first_list + i], position;
+		uint32_t left = search->screen->left[shape->first_list + i], position;
+		struct candidate *head;
 		enum exclusion_reason why;
 
 		if (!left)
 			continue;
 		position = search_next(search, list, list->first);
-		if (search_price(search, planned, list, position,
-				 &search->heads[search->heads_count], &why))
-			tally_dear_tail(search, &search->heads[search->heads_count++], left);
-		else
+		head = &search->heads[search->heads_count];
+		if (!search_price(search, planned, list, position, head, &why)) {
 			search_tally(search, why, shape, left);
+			continue;
+		}
+		search->heads_count++;
+		if (search->bar && !search->bar->is_spread)
+			search_raise_bar(search->bar, head);
+		if (!search->is_trial)
+			search_raise_bar(&search->screen->best[shape - catalogue->shapes], head);
+		if (!search->is_trial)
+			search->offers_held += left - tally_dear_tail(search, head, left);
 	}
+}
+
+/* Plans and prices one shape, of which `offers` pass. */
+static void search_shape(struct search *search, struct plan_search *plans, uint32_t place,
+			 uint32_t offers)
+{
+	const struct shape *shape = &search->catalogue->shapes[place];
+	const struct plan_set *set = plan_search_shape(plans, place);
+	const struct planned *planned;
+
+	search->searches_cut += set->is_cut;
+	if (!set->count) {
+		search_miss_plan(search, shape, offers, set);
+		return;
+	}
+	planned = keep_plans(search, shape, set);
+	if (!planned)
+		return;
+	price_lists(search, planned);
+	if (!search->is_trial)
+		search_near(search, planned);
+}
+
+static void search_all(struct search *search, struct plan_search *plans)
+{
+	const struct catalogue *catalogue = search->catalogue;
+
+	for (uint32_t i = 0; i < catalogue->shapes_count && !search->is_out_of_memory; i++) {
+		const struct shape *shape = &catalogue->shapes[i];
+		uint32_t offers = search->is_screened ? search->screen->cheapest_micros[i] > 0
+						      : passing_offers(search, shape);
+
+		search->shapes_considered += offers > 0;
+		search->offers_considered += offers;
+		if (offers || (!search->is_trial && search_has_near(search, shape)))
+			search_shape(search, plans, i, offers);
+	}
+}
+
+static void search_promising(struct search *search, struct plan_search *plans)
+{
+	const struct catalogue *catalogue = search->catalogue;
+	struct turn *turns =
+		arena_array_raw(&search->scratch, catalogue->shapes_count, sizeof(*turns));
+	uint32_t count;
+
+	search->is_out_of_memory = !turns;
+	for (uint32_t i = 0; i < catalogue->shapes_count && !search->is_screened; i++)
+		passing_offers(search, &catalogue->shapes[i]);
+	count = turns ? search_turns(search, turns) : 0;
+	for (uint32_t i = 0; i < count && !search->is_out_of_memory &&
+			     !search_is_beaten(search, turns[i].least_micros);
+	     i++)
+		search_shape(search, plans, turns[i].place, 1);
 }
 
 static void search_shapes(struct search *search)
 {
-	const struct catalogue *catalogue = search->catalogue;
-	int max_nodes = recommend_max_nodes(search->request);
-	struct plan_search *plans = arena_alloc(&search->scratch, sizeof(*plans));
+	struct plan_search *plans = arena_array_raw(&search->scratch, 1, sizeof(*plans));
 
 	if (!plans) {
 		search->is_out_of_memory = true;
 		return;
 	}
-	plan_search_begin(plans, search->request->keeper, &search->request->workload, catalogue,
-			  max_nodes);
-	for (uint32_t i = 0; i < catalogue->shapes_count && !search->is_out_of_memory; i++) {
-		const struct shape *shape = &catalogue->shapes[i];
-		uint32_t offers = passing_offers(search, shape);
-		const struct planned *planned;
-		const struct plan_set *set;
-
-		if (!offers && (search->is_trial || !search_has_near(search, shape)))
-			continue;
-		search->shapes_considered += offers > 0;
-		search->offers_considered += offers;
-		set = plan_search_shape(plans, i);
-		search->searches_cut += set->is_cut;
-		if (!set->count) {
-			search_miss_plan(search, shape, offers, set);
-			continue;
-		}
-		planned = keep_plans(search, shape, set);
-		if (!planned)
-			continue;
-		price_lists(search, planned);
-		if (!search->is_trial)
-			search_near(search, planned);
-	}
+	plan_search_begin(plans, search->request->keeper, &search->request->workload,
+			  search->catalogue, recommend_max_nodes(search->request));
+	if (search->bar)
+		search_promising(search, plans);
+	else
+		search_all(search, plans);
 	plan_search_end(plans);
+}
+
+static bool screen_init(struct screen *screen, const struct catalogue *catalogue,
+			struct arena *arena)
+{
+	screen->left = arena_array(arena, catalogue->lists_count, sizeof(*screen->left));
+	screen->cheapest_micros =
+		arena_array(arena, catalogue->shapes_count, sizeof(*screen->cheapest_micros));
+	screen->best = arena_array(arena, catalogue->shapes_count, sizeof(*screen->best));
+	return screen->left && screen->cheapest_micros && screen->best;
 }
 
 static bool search_prepare(struct search *search)
 {
 	struct arena *arena = &search->scratch;
 
-	search->left = arena_array(arena, search->catalogue->lists_count, sizeof(*search->left));
 	search->missed =
-		arena_array(arena, search->catalogue->lists_count, sizeof(*search->missed));
-	search->heads = arena_array(arena, search->catalogue->lists_count, sizeof(*search->heads));
+		arena_array(arena, search->is_screened ? 0 : search->catalogue->lists_count,
+			    sizeof(*search->missed));
+	search->heads =
+		arena_array_raw(arena, search->catalogue->lists_count, sizeof(*search->heads));
 	cost_work_prepare(&search->request->workload, search->request->assumptions, &search->work);
-	return search->left && search->missed && search->heads && search_prepare_filters(search);
+	return search->missed && search->heads && search_prepare_filters(search);
 }
 
 static void estimate_memory(const struct workload *workload, struct memory_estimate *out)
@@ -221,57 +287,88 @@ static void estimate_memory(const struct workload *workload, struct memory_estim
 	memory_estimate(&basis, &layout, NULL, out);
 }
 
-static bool answer(const struct recommend_request *request, const struct catalogue *catalogue,
-		   int64_t now_us, bool is_trial, struct arena *arena, struct recommend_answer *out,
-		   struct error *error)
+/* `search` begins with what it is asked; its scratch is dropped. */
+static bool answer(struct search *search, struct recommend_answer *out, struct error *error)
 {
-	struct search search = {.request = request,
-				.catalogue = catalogue,
-				.now_us = now_us,
-				.is_trial = is_trial,
-				.arena = arena};
+	const struct recommend_request *request = search->request;
 	bool is_good;
 
 	*out = (struct recommend_answer){0};
-	if (!is_trial)
+	if (!search->is_trial)
 		estimate_memory(&request->workload, &out->memory);
-	arena_init(&search.scratch, arena->limit);
-	is_good = search_prepare(&search);
+	is_good = !search->is_out_of_memory && search_prepare(search);
 	if (is_good) {
-		search_shapes(&search);
-		is_good = !search.is_out_of_memory && search_rank(&search, out) &&
-			  (is_trial || search_exclusions(&search, out));
+		search_shapes(search);
+		is_good = !search->is_out_of_memory && search_rank(search, out) &&
+			  (search->is_trial || search_exclusions(search, out));
 	}
-	arena_release(&search.scratch);
+	arena_release(&search->scratch);
 	if (!is_good)
 		return error_set(error, ERROR_UNAVAILABLE,
 				 "the answer needs more memory than a request may take");
-	out->assumptions = search.work.assumptions;
-	out->shapes_considered = search.shapes_considered;
-	out->offers_considered = search.offers_considered;
-	out->searches_cut = search.searches_cut;
+	out->assumptions = search->work.assumptions;
+	out->shapes_considered = search->shapes_considered;
+	out->offers_considered = search->offers_considered;
+	out->searches_cut = search->searches_cut;
 	out->max_nodes = recommend_max_nodes(request);
 	return true;
+}
+
+bool recommend_trial(const struct recommend_request *request, const struct catalogue *catalogue,
+		     int64_t now_us, const struct screen *screen, const struct bar *bar,
+		     struct arena *arena, struct recommend_answer *out, struct error *error)
+{
+	struct screen mine = screen ? *screen : (struct screen){0};
+	struct bar rising = bar ? *bar : (struct bar){0};
+	struct search search = {.request = request,
+				.catalogue = catalogue,
+				.now_us = now_us,
+				.is_trial = true,
+				.is_screened = screen != NULL,
+				.bar = bar ? &rising : NULL,
+				.screen = &mine,
+				.arena = arena};
+
+	arena_init(&search.scratch, arena->limit);
+	search.is_out_of_memory = !screen && !screen_init(&mine, catalogue, &search.scratch);
+	return answer(&search, out, error);
+}
+
+/* With remedies or without; these take over what the filters left. */
+static bool recommend_with(const struct recommend_request *request,
+			   const struct catalogue *catalogue, int64_t now_us, bool has_remedies,
+			   struct arena *arena, struct recommend_answer *out, struct error *error)
+{
+	struct screen screen;
+	struct search search = {.request = request,
+				.catalogue = catalogue,
+				.now_us = now_us,
+				.screen = &screen,
+				.arena = arena};
+	struct arena kept;
+	bool is_good;
+
+	arena_init(&kept, arena->limit);
+	arena_init(&search.scratch, arena->limit);
+	search.is_out_of_memory = !screen_init(&screen, catalogue, &kept);
+	is_good = answer(&search, out, error);
+	if (is_good && has_remedies)
+		is_good =
+			recommend_remedies(request, catalogue, now_us, &screen, arena, out, error);
+	arena_release(&kept);
+	return is_good;
 }
 
 bool recommend_once(const struct recommend_request *request, const struct catalogue *catalogue,
 		    int64_t now_us, struct arena *arena, struct recommend_answer *out,
 		    struct error *error)
 {
-	return answer(request, catalogue, now_us, false, arena, out, error);
-}
-
-bool recommend_trial(const struct recommend_request *request, const struct catalogue *catalogue,
-		     int64_t now_us, struct arena *arena, struct recommend_answer *out,
-		     struct error *error)
-{
-	return answer(request, catalogue, now_us, true, arena, out, error);
+	return recommend_with(request, catalogue, now_us, false, arena, out, error);
 }
 
 bool recommend(const struct recommend_request *request, const struct catalogue *catalogue,
 	       int64_t now_us, struct arena *arena, struct recommend_answer *out,
 	       struct error *error)
 {
-	return recommend_once(request, catalogue, now_us, arena, out, error) &&
-	       recommend_remedies(request, catalogue, now_us, arena, out, error);
+	return recommend_with(request, catalogue, now_us, true, arena, out, error);
 }

@@ -1,8 +1,14 @@
 /*
  * Changes: the other ways that remedies try, each as a change of the request: what a workload can
  * do without, and what its caller might.
+ *
+ * A change is one that the caller could make: a field counts as given from then on, and defaults
+ * are filled in anew, so that the changed request gets the answer that its remedy names.
  */
 #include "core/recommend_parts.h"
+
+#define GIVE(workload, field, value)                                                               \
+	((workload)->given |= UINT64_C(1) << WORKLOAD_##field, (workload)->field = (value))
 
 static bool is_training(const struct workload *workload)
 {
@@ -14,29 +20,26 @@ static bool is_method(const struct workload *workload, enum method method)
 	return workload->task == TASK_FINETUNE && workload->method == (int)method;
 }
 
-static bool to_adapters(struct recommend_request *request, enum method method, enum format base)
+static bool apply_lora(struct recommend_request *request)
 {
 	struct workload *workload = &request->workload;
 
-	workload->method = (int)method;
-	workload->base_format = (int)base;
-	if (workload->lora_rank < 1)
-		workload->lora_rank = 16;
-	workload->lora_targets = LORA_ALL_LINEAR;
+	if (!is_method(workload, METHOD_FULL))
+		return false;
+	GIVE(workload, method, METHOD_LORA);
 	return true;
-}
-
-static bool apply_lora(struct recommend_request *request)
-{
-	return is_method(&request->workload, METHOD_FULL) &&
-	       to_adapters(request, METHOD_LORA, FORMAT_BF16);
 }
 
 static bool apply_qlora(struct recommend_request *request)
 {
-	return (is_method(&request->workload, METHOD_FULL) ||
-		is_method(&request->workload, METHOD_LORA)) &&
-	       to_adapters(request, METHOD_QLORA, FORMAT_NF4);
+	struct workload *workload = &request->workload;
+
+	if (!is_method(workload, METHOD_FULL) && !is_method(workload, METHOD_LORA))
+		return false;
+	GIVE(workload, method, METHOD_QLORA);
+	/* Asked of LoRA; QLoRA has its own. */
+	workload->given &= ~(UINT64_C(1) << WORKLOAD_base_format);
+	return true;
 }
 
 static bool apply_small_optimizer(struct recommend_request *request)
@@ -46,7 +49,7 @@ static bool apply_small_optimizer(struct recommend_request *request)
 	if (!is_training(workload) || workload_base_is_frozen(workload) ||
 	    workload->optimizer != OPTIMIZER_ADAMW)
 		return false;
-	workload->optimizer = OPTIMIZER_ADAMW_8BIT;
+	GIVE(workload, optimizer, OPTIMIZER_ADAMW_8BIT);
 	return true;
 }
 
@@ -57,7 +60,7 @@ static bool apply_pure_bf16(struct recommend_request *request)
 	if (!is_training(workload) || workload_base_is_frozen(workload) ||
 	    workload->precision == PRECISION_BF16 || workload->stack == STACK_MEGATRON)
 		return false;
-	workload->precision = PRECISION_BF16;
+	GIVE(workload, precision, PRECISION_BF16);
 	return true;
 }
 
@@ -68,7 +71,7 @@ static bool apply_recompute(struct recommend_request *request)
 	if (!is_training(workload) ||
 	    (workload->recompute != RECOMPUTE_NONE && workload->recompute != RECOMPUTE_SELECTIVE))
 		return false;
-	workload->recompute = RECOMPUTE_FULL;
+	GIVE(workload, recompute, RECOMPUTE_FULL);
 	return true;
 }
 
@@ -78,7 +81,7 @@ static bool apply_micro_batch(struct recommend_request *request)
 
 	if (!is_training(workload) || workload->micro_batch <= 1)
 		return false;
-	workload->micro_batch = 1;
+	GIVE(workload, micro_batch, 1);
 	return true;
 }
 
@@ -88,7 +91,7 @@ static bool apply_offload(struct recommend_request *request)
 
 	if (!is_training(workload) || workload->offload != OFFLOAD_NONE)
 		return false;
-	workload->offload = OFFLOAD_AUTO;
+	GIVE(workload, offload, OFFLOAD_AUTO);
 	return true;
 }
 
@@ -99,7 +102,7 @@ static bool apply_sharding(struct recommend_request *request)
 	if (!is_training(workload) || workload->sharding == SHARDING_AUTO ||
 	    workload->sharding == SHARDING_ZERO3)
 		return false;
-	workload->sharding = SHARDING_ZERO3;
+	GIVE(workload, sharding, SHARDING_ZERO3);
 	return true;
 }
 
@@ -115,7 +118,7 @@ static bool apply_kv_fp8(struct recommend_request *request)
 
 	if (is_training(workload) || bits_of(workload->kv_format, FORMAT_BF16) <= 8)
 		return false;
-	workload->kv_format = FORMAT_FP8;
+	GIVE(workload, kv_format, FORMAT_FP8);
 	return true;
 }
 
@@ -128,7 +131,7 @@ static bool apply_weights(struct recommend_request *request, enum format format)
 	    bits_of(workload->weight_format, native == FORMAT_AUTO ? FORMAT_BF16 : native) <=
 		    format_facts(format)->linear_bits)
 		return false;
-	workload->weight_format = (int)format;
+	GIVE(workload, weight_format, (int)format);
 	return true;
 }
 
@@ -165,7 +168,7 @@ static bool apply_spot(struct recommend_request *request)
 {
 	if (!is_training(&request->workload) || request->workload.fault_tolerant)
 		return false;
-	request->workload.fault_tolerant = true;
+	GIVE(&request->workload, fault_tolerant, true);
 	return true;
 }
 
@@ -224,3 +227,12 @@ const struct change recommend_changes[] = {
 	{"relax_filters", apply_no_filters, "Without the filters"},
 };
 const size_t recommend_changes_count = sizeof(recommend_changes) / sizeof(recommend_changes[0]);
+
+bool recommend_change(const struct change *change, struct recommend_request *request,
+		      struct arena *arena)
+{
+	struct error error;
+
+	error_init(&error, arena);
+	return change->apply(request) && workload_complete(&request->workload, "", &error);
+}

@@ -234,7 +234,7 @@ static void tally_unlisted(struct search *search)
 {
 	const struct filters *filters = &search->request->filters;
 	const struct catalogue *catalogue = search->catalogue;
-	uint32_t unmapped = 0, unpriced = 0;
+	uint32_t unmapped = 0, unpriced = 0, asked = 0;
 
 	if (!filters->providers_count) {
 		unmapped = catalogue->unmapped_offers;
@@ -248,9 +248,13 @@ static void tally_unlisted(struct search *search)
 			if (strcmp(filters->providers[j], offer->provider) == 0) {
 				unpriced += is_unpriced;
 				unmapped += !is_unpriced;
+				asked++;
 				break;
 			}
 	}
+	if (filters->providers_count)
+		search->tallies[EXCLUSION_FILTERED_PROVIDER].offers +=
+			catalogue->unlisted_count - asked;
 	search->tallies[EXCLUSION_UNMAPPED_ACCELERATOR].offers = unmapped;
 	search->tallies[EXCLUSION_UNKNOWN_PRICE].offers = unpriced;
 }

@@ -94,6 +94,12 @@ static bool tolerates_spot(const struct workload *workload)
 	       (workload->task == TASK_INFERENCE && workload->mode == SERVING_BATCH);
 }
 
+bool search_filters_alike(const struct recommend_request *a, const struct recommend_request *b)
+{
+	return memcmp(&a->filters, &b->filters, sizeof(a->filters)) == 0 &&
+	       tolerates_spot(&a->workload) == tolerates_spot(&b->workload);
+}
+
 unsigned search_filter_list(const struct search *search, const struct offer_list *list)
 {
 	const struct filters *filters = &search->request->filters;

@@ -3,6 +3,7 @@
  * one filter alone leaves out, the cheapest of each filter. So an empty answer, or a dear one, says
  * which filter it is due to and what it would take.
  */
+#include "core/recommend_notes.h"
 #include "core/recommend_parts.h"
 
 static enum exclusion_reason only_reason(unsigned failed)
@@ -40,12 +41,12 @@ static const char *near_text(struct search *search, const struct candidate *cand
 	if (!shape)
 		return NULL;
 	return arena_printf(search->arena,
-			    "%d machine%s of %s at %s %s%s %s for $%.2f%s, were it not for "
+			    "%d machine%s of %s at %s %s%s %s for $%s%s, were it not for "
 			    "this alone",
 			    cost->nodes, cost->nodes == 1 ? "" : "s", shape, offer->provider,
 			    offer->region, kinds[offer->price_kind] ? kinds[offer->price_kind] : "",
 			    candidate->plan->fit == FIT_FITS ? "would do it" : "might just hold it",
-			    usd_from_micros(cost->total_micros),
+			    usd_text(cost->total_micros).text,
 			    cost->basis == COST_RUN	? " in all"
 			    : cost->basis == COST_MONTH ? " a month"
 							: " a million tokens");

@@ -13,6 +13,15 @@ void note_add(struct note *notes, int *count, const char *code, const char *text
 /* "42 s", "17 min", "5.3 h", "12.1 days" */
 void duration_text(double seconds, char out[DURATION_TEXT]);
 
+/* "12.34", "0.0041": cents, and more digits where cents would show next to nothing. */
+struct usd_text {
+	char text[24];
+};
+struct usd_text usd_text(int64_t micros);
+
+/* As people write it: "InfiniBand", "RoCE". */
+const char *note_cluster_link(enum cluster_link link);
+
 /* Whether GPUs of the plan exchange data at all. */
 bool note_gpus_talk(const struct plan *plan);
 

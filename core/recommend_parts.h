@@ -73,6 +73,14 @@ struct candidate {
 	double key, seconds; /* of the objective; of the time that Pareto and `time` compare */
 };
 
+/* Of all that can be rented for the work, over every plan and not only the best by the objective.
+ */
+struct extremes {
+	bool is_set;
+	int64_t cheapest_micros, lowest_hourly_micros;
+	double cheapest_seconds;
+};
+
 /* Filters that look at single offers; after them, whether it is sold out. */
 #define TAG_REASONS 4
 
@@ -80,6 +88,27 @@ struct candidate {
  * which is the cheapest; 0 = none. */
 struct missed {
 	uint32_t next[TAG_REASONS + 1];
+};
+
+/* What a trial has to beat: another fit by a better one, the same by a lower price. It rises with
+ * each that does, where but the best is asked for. */
+struct bar {
+	enum fit fit;
+	double micros;
+	bool is_spread; /* machines that can be joined alone; all that beat it are told */
+};
+
+/* What a search found, for trials of the same filters. */
+struct screen {
+	uint32_t *left;		  /* of each list: offers that pass every filter */
+	int64_t *cheapest_micros; /* of each shape: an hour of the cheapest of these; 0 = none */
+	struct bar *best;	  /* of each shape: the best fit, and the least cost of it */
+};
+
+/* A shape in its turn, and the least that the work could cost on it. */
+struct turn {
+	double least_micros;
+	uint32_t place;
 };
 
 #define SEARCH_TERMS 128
@@ -95,25 +124,31 @@ struct search {
 	const struct recommend_request *request;
 	const struct catalogue *catalogue;
 	int64_t now_us;
-	bool is_trial;	      /* of a remedy: only what is recommended matters, not what misses */
+	bool is_trial;	 /* of a remedy: only what is recommended matters, not what misses */
+	struct bar *bar; /* of a trial that needs but the cheapest: it rises; NULL = tells all */
 	struct arena *arena;  /* the request's: whatever the answer points to */
 	struct arena scratch; /* what the search alone needs: dropped at its end */
 	struct cost_work work;
 	struct resolved_terms *terms[SEARCH_TERMS]; /* of providers met so far, by a hash */
 	uint32_t *regions; /* numbers of the asked ones in catalogue->regions */
 	size_t regions_count;
-	bool has_tag_filters;  /* some filter looks at single offers */
-	uint32_t *left;	       /* of each list: offers that pass every filter */
+	bool has_tag_filters; /* some filter looks at single offers */
+	struct screen *screen;
+	bool is_screened;      /* by another search, with the same filters */
 	struct missed *missed; /* of each list */
 	struct tally tallies[EXCLUSION_REASONS];
 	struct candidate *heads; /* best offer of each list, in shape order */
 	uint32_t heads_count;
+	struct extremes extremes[FIT_FITS + 1];
 	uint32_t shapes_considered, offers_considered, searches_cut;
+	uint32_t offers_held; /* of those considered, that are answers */
 	bool is_out_of_memory;
 };
 
 /* recommend_filter.c */
 bool search_prepare_filters(struct search *search);
+/* Do both leave out the same offers? */
+bool search_filters_alike(const struct recommend_request *a, const struct recommend_request *b);
 /* What a shape or a list fails: bits of enum exclusion_reason, of which the lowest is told. */
 unsigned search_filter_shape(const struct search *search, const struct shape *shape);
 unsigned search_filter_list(const struct search *search, const struct offer_list *list);
@@ -146,6 +181,17 @@ void search_near(struct search *search, const struct planned *planned);
 /* recommend_rank.c: ranks into `out`, at most request->limit; false when memory is out. */
 bool search_rank(struct search *search, struct recommend_answer *out);
 
+/* recommend_trial.c: the shapes that may beat the bar, the most promising first, into `turns` of as
+ * many as there are; how many. */
+uint32_t search_turns(const struct search *search, struct turn *turns);
+/* Whether nothing that costs so much at least beats the bar. */
+bool search_is_beaten(const struct search *search, double least_micros);
+/* The better of what the bar says and the candidate. */
+void search_raise_bar(struct bar *bar, const struct candidate *candidate);
+/* What the best `count` shapes have in common: none is worse. */
+struct bar search_bar_of_best(const struct screen *screen, uint32_t shapes, uint32_t count,
+			      struct arena *arena);
+
 /* recommend_exclude.c */
 void search_tally(struct search *search, enum exclusion_reason reason, const struct shape *shape,
 		  uint32_t offers);
@@ -161,9 +207,8 @@ bool search_exclusions(struct search *search, struct recommend_answer *out);
 /* recommend_reasons.c: what the whole answer tells about one of its items. */
 struct ranking_context {
 	const struct search *search;
-	enum fit fit;		   /* the best that any answer has */
-	struct candidate cheapest; /* of that fit */
-	int64_t lowest_hourly_micros;
+	enum fit fit;			 /* the best that any answer has */
+	const struct extremes *extremes; /* of that fit */
 	uint32_t answers;
 };
 void recommend_notes(const struct ranking_context *context, const struct candidate *candidate,
@@ -179,22 +224,26 @@ struct change {
 };
 extern const struct change recommend_changes[];
 extern const size_t recommend_changes_count;
+/* Changes the request as its caller might; false where that does not apply or is not valid. */
+bool recommend_change(const struct change *change, struct recommend_request *request,
+		      struct arena *arena);
 /* Training of every weight keeps to one node unless told otherwise: it may be spread. */
 bool recommend_may_spread(const struct recommend_request *request);
 
 /* recommend_remedies.c */
 bool recommend_remedies(const struct recommend_request *request, const struct catalogue *catalogue,
-			int64_t now_us, struct arena *arena, struct recommend_answer *out,
-			struct error *error);
+			int64_t now_us, const struct screen *screen, struct arena *arena,
+			struct recommend_answer *out, struct error *error);
 
 /* recommend.c: without remedies, which call it again on changed workloads. */
 bool recommend_once(const struct recommend_request *request, const struct catalogue *catalogue,
 		    int64_t now_us, struct arena *arena, struct recommend_answer *out,
 		    struct error *error);
-/* For a remedy: recommendations alone. */
+/* For a remedy: recommendations alone. `screen` is of a search with the same filters, or NULL. With
+ * a bar the cheapest alone is told, and none that does not beat it. */
 bool recommend_trial(const struct recommend_request *request, const struct catalogue *catalogue,
-		     int64_t now_us, struct arena *arena, struct recommend_answer *out,
-		     struct error *error);
+		     int64_t now_us, const struct screen *screen, const struct bar *bar,
+		     struct arena *arena, struct recommend_answer *out, struct error *error);
 
 /* Nodes that a plan may take when the caller does not say. */
 int recommend_max_nodes(const struct recommend_request *request);

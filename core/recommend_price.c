@@ -2,6 +2,7 @@
  * Pricing: the best plan for one offer, what it costs, whether the constraints allow it, and how
  * two priced offers compare.
  */
+#include "core/recommend_notes.h"
 #include "core/recommend_parts.h"
 
 #include <string.h>
@@ -141,6 +142,7 @@ static const char *miss_text(struct search *search, enum exclusion_reason why,
 	const struct cost *cost = &candidate->cost;
 	const char *provider = candidate_offer(search, candidate)->provider;
 	const char *name = shape_text(search->arena, candidate->planned->shape);
+	char worked[DURATION_TEXT], paid[DURATION_TEXT];
 
 	if (name && cost->nodes > 1)
 		name = arena_printf(search->arena, "%d machines of %s", cost->nodes, name);
@@ -148,22 +150,21 @@ static const char *miss_text(struct search *search, enum exclusion_reason why,
 		return NULL;
 	if (why == EXCLUSION_DEADLINE)
 		return arena_printf(search->arena,
-				    "%s at %s would take %.1f h, the deadline is %.1f h", name,
+				    "%s at %s would take %.4g h, the deadline is %.4g h", name,
 				    provider, cost->elapsed_seconds / SECONDS_PER_HOUR,
 				    constraints->deadline_seconds / SECONDS_PER_HOUR);
 	if (why == EXCLUSION_OVER_HOURLY_BUDGET)
-		return arena_printf(search->arena,
-				    "%s at %s costs $%.2f an hour, the limit is $%.2f", name,
-				    provider, usd_from_micros(cost->usd_per_hour_micros),
-				    usd_from_micros(constraints->max_usd_per_hour_micros));
+		return arena_printf(search->arena, "%s at %s costs $%s an hour, the limit is $%s",
+				    name, provider, usd_text(cost->usd_per_hour_micros).text,
+				    usd_text(constraints->max_usd_per_hour_micros).text);
 	if (why == EXCLUSION_OVER_BUDGET)
-		return arena_printf(search->arena, "%s at %s would cost $%.2f, the budget is $%.2f",
-				    name, provider, usd_from_micros(cost->total_micros),
-				    usd_from_micros(constraints->max_total_micros));
-	return arena_printf(
-		search->arena, "%s at %s would work for %.1f days and be paid for %.1f days, $%.2f",
-		name, provider, cost->elapsed_seconds / SECONDS_PER_HOUR / 24,
-		cost->billed_seconds / SECONDS_PER_HOUR / 24, usd_from_micros(cost->total_micros));
+		return arena_printf(search->arena, "%s at %s would cost $%s, the budget is $%s",
+				    name, provider, usd_text(cost->total_micros).text,
+				    usd_text(constraints->max_total_micros).text);
+	duration_text(cost->elapsed_seconds, worked);
+	duration_text(cost->billed_seconds, paid);
+	return arena_printf(search->arena, "%s at %s would work for %s and be paid for %s, $%s",
+			    name, provider, worked, paid, usd_text(cost->total_micros).text);
 }
 
 /* A provider's terms, resolved once a search. Keyed by where they lie, which is nobody's table. */
@@ -200,11 +201,27 @@ static bool is_dearer(const struct search *search, const struct planned *planned
 		       (double)best->cost.total_micros + 1;
 }
 
+static void note_extremes(struct search *search, const struct candidate *candidate)
+{
+	struct extremes *extremes = &search->extremes[candidate->plan->fit];
+	const struct cost *cost = &candidate->cost;
+
+	if (!extremes->is_set || cost->total_micros < extremes->cheapest_micros ||
+	    (cost->total_micros == extremes->cheapest_micros &&
+	     candidate->seconds < extremes->cheapest_seconds)) {
+		extremes->cheapest_micros = cost->total_micros;
+		extremes->cheapest_seconds = candidate->seconds;
+	}
+	if (!extremes->is_set || cost->usd_per_hour_micros < extremes->lowest_hourly_micros)
+		extremes->lowest_hourly_micros = cost->usd_per_hour_micros;
+	extremes->is_set = true;
+}
+
 /* The best plan for that offer; false when none keeps the constraints: then the one that misses
- * them by least, if any can be costed, in `missed`. */
+ * them by least, if any can be costed, in `missed`. `is_offered`: no filter leaves it out. */
 static bool price_best(struct search *search, const struct planned *planned,
 		       const struct offer_list *list, uint32_t position, struct candidate *out,
-		       struct candidate *missed, struct miss *nearest)
+		       struct candidate *missed, struct miss *nearest, bool is_offered)
 {
 	struct candidate next = {.planned = planned,
 				 .terms = terms_of(search, list->terms),
@@ -231,6 +248,8 @@ static bool price_best(struct search *search, const struct planned *planned,
 		next.key = key_of(search, &next);
 		miss = miss_of(search, &next, list);
 		if (miss.why == EXCLUSION_NONE) {
+			if (is_offered)
+				note_extremes(search, &next);
 			if (!has_one || candidate_compare(search, &next, out) < 0)
 				*out = next;
 			has_one = true;
@@ -249,7 +268,7 @@ bool search_price(struct search *search, const struct planned *planned,
 	struct candidate missed;
 	struct miss nearest;
 
-	if (price_best(search, planned, list, position, out, &missed, &nearest))
+	if (price_best(search, planned, list, position, out, &missed, &nearest, true))
 		return true;
 	*why = nearest.why;
 	if (nearest.why != EXCLUSION_UNCOUNTABLE &&
@@ -265,5 +284,5 @@ bool search_price_quietly(struct search *search, const struct planned *planned,
 	struct candidate missed;
 	struct miss nearest;
 
-	return price_best(search, planned, list, position, out, &missed, &nearest);
+	return price_best(search, planned, list, position, out, &missed, &nearest, false);
 }

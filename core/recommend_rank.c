@@ -186,7 +186,7 @@ static bool rank_shapes(struct search *search, struct ranking_context *context,
 			struct recommendation *out, int *out_count)
 {
 	struct leader *leaders =
-		arena_array(&search->scratch, search->heads_count, sizeof(*leaders));
+		arena_array_raw(&search->scratch, search->heads_count, sizeof(*leaders));
 	uint32_t count;
 
 	if (!leaders)
@@ -218,7 +218,7 @@ static bool rank_offers(struct search *search, struct ranking_context *context,
 	struct heap heap;
 	struct candidate next;
 
-	context->answers = search->offers_considered;
+	context->answers = search->offers_held;
 	heap_init(&heap, search, search->heads, search->heads_count);
 	while (*out_count < search->request->limit && heap_take(&heap, search, &next)) {
 		fill(context, &next, *out_count, front, front_count, &out[*out_count]);
@@ -227,40 +227,21 @@ static bool rank_offers(struct search *search, struct ranking_context *context,
 	return true;
 }
 
-/* The cheapest and the soonest of what fits best. The heads move while ranking: copies. */
-static void set_extremes(struct ranking_context *context)
-{
-	const struct search *search = context->search;
-	bool is_first = true;
-
-	for (uint32_t i = 0; i < search->heads_count; i++) {
-		const struct candidate *head = &search->heads[i];
-
-		if (head->plan->fit != context->fit)
-			continue;
-		if (is_first || head->cost.total_micros < context->cheapest.cost.total_micros)
-			context->cheapest = *head;
-		if (is_first || head->cost.usd_per_hour_micros < context->lowest_hourly_micros)
-			context->lowest_hourly_micros = head->cost.usd_per_hour_micros;
-		is_first = false;
-	}
-}
-
 bool search_rank(struct search *search, struct recommend_answer *out)
 {
 	struct arena *arena = search->arena;
 	int limit = search->request->limit;
 	struct recommendation *items = arena_array(arena, (size_t)limit, sizeof(*items));
 	struct front_point *front =
-		arena_array(&search->scratch, search->heads_count, sizeof(*front));
+		arena_array_raw(&search->scratch, search->heads_count, sizeof(*front));
 	struct ranking_context context = {.search = search, .fit = best_fit(search)};
 	uint32_t front_count;
 	bool is_good;
 
 	if (!items || !front)
 		return false;
+	context.extremes = &search->extremes[context.fit];
 	front_count = make_front(search, context.fit, front);
-	set_extremes(&context);
 	is_good = search->request->group == GROUP_OFFER
 			  ? rank_offers(search, &context, front, front_count, items,
 					&out->recommendations_count)

@@ -40,6 +40,19 @@ static void count_text(double count, char out[DURATION_TEXT])
 		snprintf(out, DURATION_TEXT, "%.0f", count);
 }
 
+struct usd_text usd_text(int64_t micros)
+{
+	int digits = micros >= 100000 || micros == 0 ? 2 : micros >= 1000 ? 4 : 6;
+	int64_t unit = digits == 4 ? 100 : 1;
+	struct usd_text out;
+
+	/* No zeros at the end: "0.07" and not "0.0700". */
+	for (; digits > 2 && micros / unit % 10 == 0; unit *= 10)
+		digits--;
+	snprintf(out.text, sizeof(out.text), "%.*f", digits, usd_from_micros(micros));
+	return out;
+}
+
 /* A code of the API as words: "memory_bandwidth" → "memory bandwidth". */
 static void words_text(const char *code, char out[DURATION_TEXT])
 {
@@ -71,6 +84,27 @@ static const char *link_text(enum node_link link)
 		break;
 	}
 	return "PCIe through host memory";
+}
+
+const char *note_cluster_link(enum cluster_link link)
+{
+	switch (link) {
+	case CLUSTER_LINK_INFINIBAND:
+		return "InfiniBand";
+	case CLUSTER_LINK_ROCE:
+		return "RoCE";
+	case CLUSTER_LINK_EFA:
+		return "EFA";
+	case CLUSTER_LINK_TCPX:
+		return "GPUDirect-TCPX";
+	case CLUSTER_LINK_NVL72:
+		return "NVLink";
+	case CLUSTER_LINK_TCP:
+	case CLUSTER_LINK_NONE:
+	case CLUSTER_LINKS:
+		break;
+	}
+	return "Ethernet";
 }
 
 bool note_gpus_talk(const struct plan *plan)
@@ -107,9 +141,10 @@ static void reason_memory(const struct candidate *candidate, struct arena *arena
 static void reason_rank(const struct ranking_context *context, const struct candidate *candidate,
 			int rank, struct arena *arena, struct recommendation *out)
 {
-	const struct candidate *cheapest = &context->cheapest;
-	double hourly = (double)candidate->cost.usd_per_hour_micros;
-	double cheapest_total = (double)cheapest->cost.total_micros;
+	const struct extremes *extremes = context->extremes;
+	bool is_cheapest = candidate->cost.total_micros == extremes->cheapest_micros;
+	int64_t hourly = candidate->cost.usd_per_hour_micros;
+	double cheapest_total = (double)extremes->cheapest_micros;
 	double total = (double)candidate->cost.total_micros;
 	bool is_run = candidate->cost.basis == COST_RUN;
 	char took[DURATION_TEXT], other[DURATION_TEXT], objective[DURATION_TEXT];
@@ -120,32 +155,32 @@ static void reason_rank(const struct ranking_context *context, const struct cand
 		note_add(out->reasons, &out->reasons_count, "best",
 			 arena_printf(arena, "The best of %u that hold the workload, by %s.",
 				      context->answers, objective));
-	if (candidate->cost.total_micros == cheapest->cost.total_micros && context->answers > 1)
+	if (is_cheapest && context->answers > 1)
 		note_add(out->reasons, &out->reasons_count, "cheapest",
-			 arena_printf(arena, "Nothing else does it for less than $%.2f%s.",
-				      usd_from_micros(candidate->cost.total_micros),
+			 arena_printf(arena, "Nothing else does it for less than $%s%s.",
+				      usd_text(candidate->cost.total_micros).text,
 				      candidate->cost.basis == COST_UNIT    ? " a million tokens"
 				      : candidate->cost.basis == COST_MONTH ? " a month"
 									    : ""));
-	else if (is_run && candidate->seconds < 0.8 * cheapest->seconds) {
+	else if (is_run && candidate->seconds < 0.8 * extremes->cheapest_seconds) {
 		duration_text(candidate->seconds, took);
-		duration_text(cheapest->seconds, other);
+		duration_text(extremes->cheapest_seconds, other);
 		note_add(out->reasons, &out->reasons_count, "sooner",
 			 arena_printf(
 				 arena,
 				 "Ends after %s, where the cheapest takes %s, for %.0f %% more.",
 				 took, other, 100 * (total / cheapest_total - 1)));
 	}
-	if (is_run && candidate->cost.total_micros == cheapest->cost.total_micros &&
-	    hourly > 1.5 * (double)context->lowest_hourly_micros) {
+	if (is_run && is_cheapest &&
+	    (double)hourly > 1.5 * (double)extremes->lowest_hourly_micros) {
 		duration_text(candidate->seconds, took);
-		note_add(out->reasons, &out->reasons_count, "dearer_but_faster",
-			 arena_printf(
-				 arena,
-				 "$%.2f an hour, where others that hold it start at $%.2f: it ends "
-				 "after %s and costs less in all.",
-				 hourly / 1e6, usd_from_micros(context->lowest_hourly_micros),
-				 took));
+		note_add(
+			out->reasons, &out->reasons_count, "dearer_but_faster",
+			arena_printf(arena,
+				     "$%s an hour, where others that hold it start at $%s: it ends "
+				     "after %s and costs less in all.",
+				     usd_text(hourly).text,
+				     usd_text(extremes->lowest_hourly_micros).text, took));
 	}
 }
 
@@ -230,9 +265,10 @@ static void reason_speed(const struct search *search, const struct candidate *ca
 			out->reasons, &out->reasons_count, "serves",
 			arena_printf(
 				arena,
-				"%.0f output tokens a second over %d %s with %.0f sequence%s each: "
+				"%.*f output tokens a second over %d %s with %.0f sequence%s each: "
 				"first token after %.2f s, then %.1f ms a token.",
-				speed->tokens_per_second, candidate->plan->layout.replicas,
+				speed->tokens_per_second < 10 ? 2 : 0, speed->tokens_per_second,
+				candidate->plan->layout.replicas,
 				candidate->plan->layout.replicas == 1 ? "copy" : "copies",
 				candidate->plan->layout.sequences,
 				candidate->plan->layout.sequences > 1 ? "s" : "",
@@ -294,10 +330,9 @@ static void reason_topology(const struct candidate *candidate, struct arena *are
 				     shape->fabric.node_link == NODE_LINK_XGMI ? " and peer" : ""));
 	if (layout->nodes > 1 && fabric_has_rdma(&shape->fabric))
 		note_add(out->reasons, &out->reasons_count, "cluster_fabric",
-			 arena_printf(
-				 arena, "Nodes are joined by %s (%.0f GB/s a node).",
-				 names_text(&cluster_link_names, (int)shape->fabric.cluster_link),
-				 shape->fabric.cluster_bytes_per_second / GB));
+			 arena_printf(arena, "Nodes are joined by %s (%.0f GB/s a node).",
+				      note_cluster_link(shape->fabric.cluster_link),
+				      shape->fabric.cluster_bytes_per_second / GB));
 }
 
 void recommend_notes(const struct ranking_context *context, const struct candidate *candidate,
@@ -306,7 +341,9 @@ void recommend_notes(const struct ranking_context *context, const struct candida
 	const struct search *search = context->search;
 	struct arena *arena = search->arena;
 
-	reason_rank(context, candidate, rank, arena, out);
+	/* A trial does not look at all that would hold the workload. */
+	if (!search->is_trial)
+		reason_rank(context, candidate, rank, arena, out);
 	reason_memory(candidate, arena, out);
 	reason_speed(search, candidate, arena, out);
 	reason_bottleneck(search, candidate, arena, out);

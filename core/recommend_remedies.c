@@ -8,6 +8,8 @@
 #include "core/recommend_notes.h"
 #include "core/recommend_parts.h"
 
+#include <math.h>
+
 /* An answer must be this much cheaper to be worth naming beside one that fits. */
 #define CHEAPER 0.8
 #define REMEDIES_MAX 8
@@ -19,7 +21,7 @@
 /* A job is worth spreading over nodes when it ends this much sooner, or so few others hold it. */
 #define SOONER 0.8
 #define FEW_ANSWERS 5
-/* Answers looked through for one on several nodes. */
+/* One on several nodes may cost as much as the last of so many answers. */
 #define SPREAD_LIMIT 20
 
 /* Whether the money is worth a search for other ways. */
@@ -51,6 +53,20 @@ static bool is_better(const struct recommendation *best, const struct recommenda
 	return (double)result->cost.total_micros < CHEAPER * (double)best->cost.total_micros;
 }
 
+/* What has to be beaten for that share of the cost of the best, if there is one. */
+static struct bar bar_of(const struct recommendation *best, double share)
+{
+	if (!best)
+		return (struct bar){FIT_NO, HUGE_VAL, false};
+	return (struct bar){best->plan.fit, share * (double)best->cost.total_micros, false};
+}
+
+static bool is_under(const struct bar *bar, const struct recommendation *result)
+{
+	return result->plan.fit < bar->fit ||
+	       (result->plan.fit == bar->fit && (double)result->cost.total_micros > bar->micros);
+}
+
 /* What the money is for, and how long a run takes: what is cheap and endless helps nobody. */
 static const char *end_text(struct arena *arena, const struct cost *cost)
 {
@@ -73,31 +89,10 @@ static const char *remedy_text(struct arena *arena, const struct change *change,
 
 	if (!shape || !end)
 		return NULL;
-	return arena_printf(arena, "%s, it %s on %d machine%s of %s at %s for $%.2f%s.",
-			    change->what, result->plan.fit == FIT_FITS ? "fits" : "just fits",
-			    cost->nodes, cost->nodes == 1 ? "" : "s", shape,
-			    result->offer->provider, usd_from_micros(cost->total_micros), end);
-}
-
-static const char *link_name(enum cluster_link link)
-{
-	switch (link) {
-	case CLUSTER_LINK_INFINIBAND:
-		return "InfiniBand";
-	case CLUSTER_LINK_ROCE:
-		return "RoCE";
-	case CLUSTER_LINK_EFA:
-		return "EFA";
-	case CLUSTER_LINK_TCPX:
-		return "GPUDirect-TCPX";
-	case CLUSTER_LINK_NVL72:
-		return "NVLink";
-	case CLUSTER_LINK_TCP:
-	case CLUSTER_LINK_NONE:
-	case CLUSTER_LINKS:
-		break;
-	}
-	return "Ethernet";
+	return arena_printf(arena, "%s, it %s on %d machine%s of %s at %s for $%s%s.", change->what,
+			    result->plan.fit == FIT_FITS ? "fits" : "just fits", cost->nodes,
+			    cost->nodes == 1 ? "" : "s", shape, result->offer->provider,
+			    usd_text(cost->total_micros).text, end);
 }
 
 static const char *spread_text(struct arena *arena, const struct recommendation *result)
@@ -108,10 +103,11 @@ static const char *spread_text(struct arena *arena, const struct recommendation 
 
 	if (!shape || !end)
 		return NULL;
-	return arena_printf(arena, "On %d machines of %s joined by %s it %s at %s for $%.2f%s.",
-			    cost->nodes, shape, link_name(result->shape->fabric.cluster_link),
+	return arena_printf(arena, "On %d machines of %s joined by %s it %s at %s for $%s%s.",
+			    cost->nodes, shape,
+			    note_cluster_link(result->shape->fabric.cluster_link),
 			    result->plan.fit == FIT_FITS ? "fits" : "just fits",
-			    result->offer->provider, usd_from_micros(cost->total_micros), end);
+			    result->offer->provider, usd_text(cost->total_micros).text, end);
 }
 
 static bool is_worth_spreading(const struct recommend_answer *before,
@@ -126,12 +122,17 @@ static bool is_worth_spreading(const struct recommend_answer *before,
 	       result->cost.elapsed_seconds < SOONER * best->cost.elapsed_seconds;
 }
 
-/* The cheapest that takes several nodes, on as few at most as give one. */
+/* The cheapest that takes several nodes, on as few at most as give one, and that costs no more than
+ * answers that are still looked at. */
 static bool spread_remedy(const struct recommend_request *request,
-			  const struct catalogue *catalogue, int64_t now_us, struct arena *arena,
+			  const struct catalogue *catalogue, int64_t now_us,
+			  const struct screen *screen, struct arena *arena,
 			  const struct recommendation *best, struct recommend_answer *out,
 			  struct remedy *remedies, struct error *error)
 {
+	struct bar bar = search_bar_of_best(screen, catalogue->shapes_count, SPREAD_LIMIT, arena);
+
+	bar.is_spread = true;
 	for (int nodes = 2; nodes <= 8; nodes *= 2) {
 		struct recommend_request *other = arena_alloc(arena, sizeof(*other));
 		struct recommend_answer answer;
@@ -143,13 +144,14 @@ static bool spread_remedy(const struct recommend_request *request,
 		other->group = GROUP_SHAPE;
 		other->objective = OBJECTIVE_TOTAL_COST;
 		other->constraints.max_nodes = nodes;
-		if (!recommend_trial(other, catalogue, now_us, arena, &answer, error))
+		if (!recommend_trial(other, catalogue, now_us, screen, &bar, arena, &answer, error))
 			return false;
 		for (int i = 0; i < answer.recommendations_count; i++) {
 			const struct recommendation *result = &answer.recommendations[i];
 			const char *text;
 
-			if (result->cost.nodes < 2 || !is_worth_spreading(out, best, result))
+			if (result->cost.nodes < 2 || is_under(&bar, result) ||
+			    !is_worth_spreading(out, best, result))
 				continue;
 			text = spread_text(arena, result);
 			if (text)
@@ -163,10 +165,12 @@ static bool spread_remedy(const struct recommend_request *request,
 
 /* What other ways must beat in cost: the first answer, or what would be first by cost. */
 static bool cheapest_of(const struct recommend_request *request, const struct catalogue *catalogue,
-			int64_t now_us, struct arena *arena, const struct recommend_answer *before,
-			const struct recommendation **out, struct error *error)
+			int64_t now_us, const struct screen *screen, struct arena *arena,
+			const struct recommend_answer *before, const struct recommendation **out,
+			struct error *error)
 {
 	struct recommend_request other = *request;
+	struct bar bar;
 	struct recommend_answer answer;
 
 	*out = before->recommendations_count ? before->recommendations : NULL;
@@ -174,7 +178,8 @@ static bool cheapest_of(const struct recommend_request *request, const struct ca
 		return true;
 	other.limit = 1;
 	other.objective = OBJECTIVE_TOTAL_COST;
-	if (!recommend_trial(&other, catalogue, now_us, arena, &answer, error))
+	bar = bar_of(*out, 1);
+	if (!recommend_trial(&other, catalogue, now_us, screen, &bar, arena, &answer, error))
 		return false;
 	if (answer.recommendations_count)
 		*out = answer.recommendations;
@@ -182,22 +187,24 @@ static bool cheapest_of(const struct recommend_request *request, const struct ca
 }
 
 bool recommend_remedies(const struct recommend_request *request, const struct catalogue *catalogue,
-			int64_t now_us, struct arena *arena, struct recommend_answer *out,
-			struct error *error)
+			int64_t now_us, const struct screen *screen, struct arena *arena,
+			struct recommend_answer *out, struct error *error)
 {
 	struct remedy *remedies = arena_array(arena, REMEDIES_MAX, sizeof(*remedies));
 	const struct recommendation *cheapest;
+	struct bar bar;
 
 	out->remedies = remedies;
 	if (!remedies)
 		return error_set(error, ERROR_UNAVAILABLE,
 				 "the answer needs more memory than a request may take");
-	if (!cheapest_of(request, catalogue, now_us, arena, out, &cheapest, error))
+	if (!cheapest_of(request, catalogue, now_us, screen, arena, out, &cheapest, error))
 		return false;
+	bar = bar_of(cheapest, CHEAPER);
 	if (!is_worth_looking(cheapest))
 		return true;
-	if (recommend_may_spread(request) &&
-	    !spread_remedy(request, catalogue, now_us, arena, cheapest, out, remedies, error))
+	if (recommend_may_spread(request) && !spread_remedy(request, catalogue, now_us, screen,
+							    arena, cheapest, out, remedies, error))
 		return false;
 	for (size_t i = 0; i < recommend_changes_count; i++) {
 		struct recommend_request *other = arena_alloc(arena, sizeof(*other));
@@ -210,9 +217,11 @@ bool recommend_remedies(const struct recommend_request *request, const struct ca
 		other->limit = 1;
 		other->group = GROUP_SHAPE;
 		other->objective = OBJECTIVE_TOTAL_COST;
-		if (!recommend_changes[i].apply(other))
+		if (!recommend_change(&recommend_changes[i], other, arena))
 			continue;
-		if (!recommend_trial(other, catalogue, now_us, arena, &answer, error))
+		if (!recommend_trial(other, catalogue, now_us,
+				     search_filters_alike(request, other) ? screen : NULL, &bar,
+				     arena, &answer, error))
 			return false;
 		if (!answer.recommendations_count || !is_better(cheapest, answer.recommendations))
 			continue;

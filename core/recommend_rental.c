@@ -4,6 +4,8 @@
  */
 #include "core/recommend_notes.h"
 
+#include <math.h>
+
 /* Billing steps as coarse as this punish short sessions. */
 #define COARSE_BILLING_SECONDS (10 * 60)
 /* Rounding up that costs more than this share is worth a word. */
@@ -28,9 +30,9 @@ static void warn_failures(struct warner *warner)
 	warn(warner, "failures",
 	     arena_printf(warner->arena,
 			  "Of %d machines one fails every %s or so: a checkpoint every %s, lost "
-			  "work and restarts are counted with $%.2f.",
+			  "work and restarts are counted with $%s.",
 			  cost->nodes, between, interval,
-			  usd_from_micros(cost->interruption_micros)));
+			  usd_text(cost->interruption_micros).text));
 }
 
 static void warn_spot(struct warner *warner)
@@ -47,14 +49,14 @@ static void warn_spot(struct warner *warner)
 		warn(warner, "spot",
 		     arena_printf(warner->arena,
 				  "Spot may be taken away: a checkpoint every %s, lost work and "
-				  "restarts are counted with $%.2f, at one interruption in %.1f h.",
-				  interval, usd_from_micros(cost->interruption_micros),
+				  "restarts are counted with $%s, at one interruption in %.1f h.",
+				  interval, usd_text(cost->interruption_micros).text,
 				  1 / cost->interruptions_per_hour));
 	else
 		warn(warner, "spot",
 		     arena_printf(warner->arena,
-				  "Spot may be taken away: restarts are counted with $%.2f.",
-				  usd_from_micros(cost->interruption_micros)));
+				  "Spot may be taken away: restarts are counted with $%s.",
+				  usd_text(cost->interruption_micros).text));
 	if (cost->checkpoint_interval_seconds > 0 && warner->list->terms &&
 	    warner->list->terms->spot_notice_seconds < 30)
 		warn(warner, "spot_notice",
@@ -74,7 +76,8 @@ static void warn_rounding(struct warner *warner)
 	char text[DURATION_TEXT];
 
 	if ((cost->basis != COST_RUN && cost->sessions <= 1) || !(used > 0) ||
-	    step < COARSE_BILLING_SECONDS || billed - used <= ROUNDING_SHARE * used)
+	    warner->offer->price_kind == PRICE_RESERVED || step < COARSE_BILLING_SECONDS ||
+	    billed - used <= ROUNDING_SHARE * used)
 		return;
 	duration_text(step, text);
 	warn(warner, "coarse_billing",
@@ -90,15 +93,14 @@ static void warn_sessions(struct warner *warner)
 {
 	const struct cost *cost = &warner->candidate->cost;
 	const struct terms *terms = warner->list->terms;
-	double idle = usd_from_micros(cost->usd_per_hour_micros) * cost->stopped_seconds /
-		      SECONDS_PER_HOUR;
+	double idle = (double)cost->usd_per_hour_micros * cost->stopped_seconds / SECONDS_PER_HOUR;
 
-	if (cost->sessions > 1 && terms && terms->compute_billed_while_stopped == TERM_YES)
+	if (idle > 0 && terms && terms->compute_billed_while_stopped == TERM_YES)
 		warn(warner, "billed_while_stopped",
 		     arena_printf(warner->arena,
-				  "The machine is billed while stopped, $%.2f between these "
+				  "The machine is billed while stopped, $%s between these "
 				  "sessions: delete it each time, as is counted here.",
-				  idle));
+				  usd_text(llround(idle)).text));
 	if (terms && terms->shared_filesystem != TERM_YES && cost->nodes > 1 &&
 	    warner->workload->task != TASK_INFERENCE)
 		warn(warner, "no_shared_storage",
@@ -123,9 +125,8 @@ static void warn_sessions(struct warner *warner)
 				  "meanwhile: it may not start again."));
 	if (cost->stopped_storage_micros > 0)
 		warn(warner, "storage_while_stopped",
-		     arena_printf(warner->arena,
-				  "Storage between sessions costs $%.2f, over %.0f h.",
-				  usd_from_micros(cost->stopped_storage_micros),
+		     arena_printf(warner->arena, "Storage between sessions costs $%s, over %.0f h.",
+				  usd_text(cost->stopped_storage_micros).text,
 				  cost->stopped_seconds / SECONDS_PER_HOUR));
 }
 
@@ -137,17 +138,16 @@ static void warn_parts(struct warner *warner)
 
 	if ((double)cost->egress_micros > heavy)
 		warn(warner, "egress_heavy",
-		     arena_printf(warner->arena, "$%.2f of the $%.2f is egress, at $%.3f a GB.",
-				  usd_from_micros(cost->egress_micros),
-				  usd_from_micros(cost->total_micros),
+		     arena_printf(warner->arena, "$%s of the $%s is egress, at $%.3f a GB.",
+				  usd_text(cost->egress_micros).text,
+				  usd_text(cost->total_micros).text,
 				  warner->candidate->terms->egress_usd_per_gb));
 	if ((double)cost->storage_micros > heavy)
 		warn(warner, "storage_heavy",
-		     arena_printf(warner->arena,
-				  "$%.2f of the $%.2f is storage, at $%.3f a GB and month.",
-				  usd_from_micros(cost->storage_micros),
-				  usd_from_micros(cost->total_micros),
-				  warner->candidate->terms->volume_usd_per_gb_month));
+		     arena_printf(
+			     warner->arena, "$%s of the $%s is storage, at $%.3f a GB and month.",
+			     usd_text(cost->storage_micros).text, usd_text(cost->total_micros).text,
+			     warner->candidate->terms->volume_usd_per_gb_month));
 	if (warner->plan->speed.bottleneck == BOTTLENECK_DATA_LOADING)
 		warn(warner, "data_loading",
 		     arena_strdup(warner->arena,

@@ -194,6 +194,14 @@ static void warn_price(struct warner *warner)
 		     arena_printf(warner->arena, "The price was last seen %s ago.", text));
 }
 
+/* Copies of a served model need not lie together; a job, or a copy over several nodes, must. */
+static bool are_joined(const struct warner *warner)
+{
+	const struct layout *layout = &warner->plan->layout;
+
+	return warner->workload->task != TASK_INFERENCE || layout->nodes > layout->replicas;
+}
+
 static void warn_availability(struct warner *warner)
 {
 	const struct offer *offer = warner->offer;
@@ -210,9 +218,9 @@ static void warn_availability(struct warner *warner)
 	else if (nodes > 1)
 		warn(warner, "several_nodes",
 		     arena_printf(warner->arena,
-				  "%d machines are needed in one zone: confirm that so many are "
-				  "available together.",
-				  nodes));
+				  "%d machines are needed%s: confirm that so many are available "
+				  "together.",
+				  nodes, are_joined(warner) ? " in one zone" : ""));
 	else if (warner->shape->count_milli >= SCARCE_GPUS_MILLI && offer->quantity < nodes)
 		warn(warner, "scarce_multi_gpu",
 		     arena_printf(

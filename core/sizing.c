@@ -18,6 +18,8 @@ static const int gpu_counts[] = {1, 2, 4, 8, 16};
 static const enum format weight_formats[WEIGHT_CHOICES - 1] = {FORMAT_FP8, FORMAT_AWQ};
 static const enum format gguf_formats[WEIGHT_CHOICES - 1] = {FORMAT_Q8_0, FORMAT_Q4_K_M};
 static const enum format kv_formats[] = {FORMAT_BF16, FORMAT_FP8};
+/* llama.cpp's 8 bits are integers; transformers' cache is tried in 16 bit alone. */
+static const enum format gguf_kv_formats[] = {FORMAT_BF16, FORMAT_INT8};
 static const enum sharding shardings[] = {SHARDING_NONE, SHARDING_ZERO2, SHARDING_ZERO3};
 static const enum recompute recomputes[] = {RECOMPUTE_NONE, RECOMPUTE_FULL};
 
@@ -112,18 +114,23 @@ static void hold(struct sizing_layout *item, const struct sizing_holder *holder)
 	item->holders[at] = *holder;
 }
 
+/* A trained model's format is its precision's business, which `workload` tells. */
+static enum format asked_format(const struct workload *workload, const struct layout *layout)
+{
+	return workload->task == TASK_INFERENCE || workload_base_is_frozen(workload)
+		       ? layout->weight_format
+		       : FORMAT_AUTO;
+}
+
 static void find_holders(const struct enumeration *list, struct sizing_layout *item)
 {
 	const struct workload *workload = list->workload;
-	/* A trained model's format is its precision's business, which `workload` tells. */
-	enum format asked = workload->task == TASK_INFERENCE || workload_base_is_frozen(workload)
-				    ? item->layout.weight_format
-				    : FORMAT_AUTO;
+	enum format format = asked_format(workload, &item->layout);
 	size_t i;
 
 	for (i = 0; i < accelerators_count; i++) {
 		struct sizing_holder holder = {.accelerator = &accelerators[i]};
-		struct support_verdict verdict = support_of(workload, asked, holder.accelerator);
+		struct support_verdict verdict = support_of(workload, format, holder.accelerator);
 		struct memory_estimate memory;
 
 		if (verdict.support == SUPPORT_NO || verdict.support == SUPPORT_UNKNOWN)
@@ -197,9 +204,12 @@ static void serve_on(struct enumeration *list, int gpus)
 		layout.weight_format = weights[w];
 		for (size_t k = 0; k < sizeof(kv_formats) / sizeof(kv_formats[0]); k++) {
 			if (workload->kv_format == FORMAT_AUTO)
-				layout.kv_format = kv_formats[k];
+				layout.kv_format = workload->engine == ENGINE_LLAMA_CPP
+							   ? gguf_kv_formats[k]
+							   : kv_formats[k];
 			add(list, &layout);
-			if (workload->kv_format != FORMAT_AUTO || workload_only_reads(workload))
+			if (workload->kv_format != FORMAT_AUTO || workload_only_reads(workload) ||
+			    workload->engine == ENGINE_TRANSFORMERS)
 				break;
 		}
 	}
@@ -298,4 +308,40 @@ bool sizing_compute(const struct workload *workload, struct arena *arena, struct
 	out->layouts = list.layouts;
 	out->layouts_count = list.count;
 	return true;
+}
+
+/* Whether any card takes the work in the layout's formats; if none does, what the last one lacks.
+ */
+static bool is_supported(const struct workload *workload, const struct layout *layout,
+			 struct support_verdict *verdict)
+{
+	for (size_t i = 0; i < accelerators_count; i++) {
+		*verdict = support_of(workload, asked_format(workload, layout), &accelerators[i]);
+		if (verdict->support == SUPPORT_RUNS || verdict->support == SUPPORT_SLOW)
+			return true;
+	}
+	return false;
+}
+
+void sizing_warn(const struct workload *workload, const struct sizing *sizing, const char *prefix,
+		 struct error *warnings)
+{
+	struct support_verdict verdict = {.code = NULL};
+
+	for (int i = 0; i < sizing->layouts_count; i++)
+		if (sizing->layouts[i].holders_count > 0)
+			return;
+	if (sizing->layouts_count == 0) {
+		error_add(warnings, prefix, "no_layout", NULL,
+			  "no layout of 1 to %d GPUs has the degrees that are asked",
+			  gpu_counts[GPU_COUNTS - 1]);
+		return;
+	}
+	for (int i = 0; i < sizing->layouts_count; i++)
+		if (is_supported(workload, &sizing->layouts[i].layout, &verdict)) {
+			error_add(warnings, prefix, "no_room", NULL,
+				  "no card has room for any of these layouts");
+			return;
+		}
+	error_add(warnings, prefix, verdict.code, NULL, "%s", verdict.reason);
 }

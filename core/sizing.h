@@ -43,6 +43,10 @@ struct sizing {
 /* The workload must be completed. What varies the memory of one GPU without parallelism. */
 void sizing_single_layout(const struct workload *workload, struct layout *out);
 
+/* Why no layout is listed, or none with a card: items of `warnings`, as workload_warn()'s. */
+void sizing_warn(const struct workload *workload, const struct sizing *sizing, const char *prefix,
+		 struct error *warnings);
+
 /* Everything lives in `arena`. False only when memory is out. */
 bool sizing_compute(const struct workload *workload, struct arena *arena, struct sizing *out,
 		    struct error *error);

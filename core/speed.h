@@ -38,7 +38,7 @@ struct speed_estimate {
 	double tokens_per_step;
 	double tokens_per_second; /* training: all GPUs; inference: output tokens of all replicas,
 				     or input tokens where there is no output */
-	double mfu; /* model FLOPs over the dense peak of the compute type used, 0..1 */
+	double mfu; /* model FLOPs over the dense peak of the fastest compute type used, 0..1 */
 
 	/* Inference at the layout's resident sequences. */
 	struct speed_phase prefill,
@@ -70,6 +70,7 @@ struct speed_basis {
 	double compute_flops;	/* reachable, per second, of the compute type that the workload uses
 				 */
 	double peak_flops;	/* the same at the datasheet's dense peak */
+	double highest_flops;	/* the higher of that and attention's: what utilisation is of */
 	double powered_flops;	/* the same as far as the card's power goes */
 	double memory_bytes_per_second; /* reachable */
 	enum format weight_format;
@@ -78,11 +79,12 @@ struct speed_basis {
 	double decode_flops;	/* inference: forward FLOPs of an output token half-way */
 	double cache_elements;	/* inference: of one sequence half-way through its output */
 	double layers, experts; /* all layers; most experts of any layer, 0 = dense */
-	double token_layers;	/* training: layers that a token passes, the mean over a sequence */
+	double token_layers;	/* training: pairs of blocks that a token passes, the mean */
 	double scored_share;	/* training: share of the tokens that the loss looks at */
 	/* Inference, the prompt: as linear_flops and traffic_bytes; layers; of all weights, those
 	 * that only the prompt passes (an encoder). */
 	double prompt_flops, prompt_traffic_bytes, prompt_layers, prompt_weights;
+	double prompt_head_flops; /* of prompt_flops: the head, which a prompt passes once */
 	/* Of routed experts the widest, and the share of all tokens that one gets; 0 = dense. */
 	double expert_width, expert_chance;
 	/* Attention over latents, and what it takes of the FLOPs of heads: each scores whole
@@ -99,8 +101,33 @@ extern const struct names bottleneck_names;
 bool speed_prepare(const struct workload *workload, const struct accelerator *accelerator,
 		   enum format weight_format, struct speed_basis *basis);
 
+/* The same in two steps: what depends on the workload alone, then what does on the card and the
+ * format, in which all weights take `weight_bytes`. */
+void speed_prepare_work(const struct workload *workload, struct speed_basis *basis);
+bool speed_prepare_card(struct speed_basis *basis, const struct accelerator *accelerator,
+			enum format weight_format, double weight_bytes);
+
 void speed_estimate(const struct speed_basis *basis, const struct layout *layout,
 		    const struct fabric *fabric, struct speed_estimate *out);
+
+/* GPU-seconds that no layout of the card in the basis can do with less for: training, a token;
+ * inference, a request, whose cache is read in no less than `cache_bits` an element. */
+double speed_least_seconds(const struct speed_basis *basis, double cache_bits);
+
+/* Inference: prompts of one copy of the model, which take as long at any load: alone on the card,
+ * one of many, and with no part hidden behind another. */
+struct speed_prompts {
+	bool is_known;
+	struct speed_phase alone, loaded, whole;
+};
+
+/* Inference: the same, where `prompts` is of another load of the same copy, or becomes known. */
+void speed_estimate_load(const struct speed_basis *basis, const struct layout *layout,
+			 const struct fabric *fabric, struct speed_prompts *prompts,
+			 struct speed_estimate *out);
+
+/* Inference: of one replica, what so many do. */
+void speed_replicate(struct speed_estimate *speed, int replicas);
 
 /*
  * Inference: how long a request waits in the mean before its prompt is taken up, where requests

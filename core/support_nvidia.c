@@ -3,7 +3,8 @@
  *
  * Sources: vLLM's table of quantisation and hardware
  * (docs.vllm.ai/en/v0.15.1/features/quantization): AWQ and int8 from Turing on, GPTQ from Volta,
- * Marlin from Ampere, fp8 arithmetic from Ada; its fp8 weights on Ampere (vllm-project/vllm#5975)
+ * Marlin from Ampere, fp8 arithmetic from Ada; its fp8 weights on Turing (docs.vllm.ai/en/v0.32.0,
+ * quantization: FP8 W8A8), SGLang's on Ampere (vllm-project/vllm#5975)
  * and MXFP4 from 8.0 (#23203). TensorRT-LLM's supported hardware: Ampere, Ada, Hopper, Blackwell
  * (nvidia.github.io/TensorRT-LLM/supported-hardware.html). bitsandbytes 0.50 (its installation
  * guide): NF4 and FP4 from 6.0, LLM.int8 from 7.5. PyTorch's builds: CUDA 12.8 and 12.9 without
@@ -89,17 +90,18 @@ static struct support_verdict training(const struct workload *workload, enum for
 
 static struct support_verdict fp8_weights(const struct workload *workload, int cc)
 {
-	bool has_marlin = workload->engine == ENGINE_VLLM || workload->engine == ENGINE_SGLANG;
+	bool has_marlin = (workload->engine == ENGINE_VLLM && cc >= CC_TURING) ||
+			  (workload->engine == ENGINE_SGLANG && cc >= CC_AMPERE);
 
 	if (cc >= CC_ADA)
 		return RUNS;
-	if (cc >= CC_AMPERE && has_marlin)
+	if (has_marlin)
 		return VERDICT(SUPPORT_SLOW, "no_fp8_kernels",
 			       "Before compute capability 8.9 fp8 weights are unpacked to 16 bit: "
 			       "memory is saved, arithmetic is not.");
 	return VERDICT(SUPPORT_NO, "no_fp8_kernels",
 		       "fp8 needs compute capability 8.9 or newer (Ada, Hopper, Blackwell), or "
-		       "Ampere in vLLM and SGLang, which unpack it there.");
+		       "vLLM on Turing and SGLang on Ampere, which unpack it there.");
 }
 
 static struct support_verdict fp4_weights(const struct workload *workload, enum format format,

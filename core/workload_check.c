@@ -4,6 +4,7 @@
  */
 #include "core/workload_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct pair {
@@ -313,13 +314,42 @@ static void warn_sessions(const struct workload *workload, const char *prefix,
 					     : "total_tokens, tokens_per_epoch or examples");
 }
 
+/* Which format the weights are served in is then for the caller to say. */
+static void warn_format(const struct workload *workload, const char *prefix, struct error *warnings)
+{
+	char pointer[WORKLOAD_POINTER];
+
+	if (workload->task == TASK_INFERENCE && workload->architecture->native_format_unknown &&
+	    !workload_has(workload, WORKLOAD_weight_format))
+		error_add(
+			warnings, workload_pointer(prefix, WORKLOAD_weight_format, pointer),
+			"format_unknown", NULL,
+			"the configuration says that the weights are quantised, in a way that is "
+			"not known here: sizes are those of the formats tried; give weight_format");
+}
+
+static void warn_endpoint(const struct workload *workload, const char *prefix,
+			  struct error *warnings)
+{
+	char pointer[WORKLOAD_POINTER];
+
+	if (workload_is_endpoint(workload) && workload->fault_tolerant)
+		error_add(warnings, workload_pointer(prefix, WORKLOAD_fault_tolerant, pointer),
+			  "no_effect", NULL,
+			  "an interactive service at a rate is always on, and gets no spot "
+			  "machines even where it survives the loss of one");
+}
+
 void workload_warn(const struct workload *workload, const char *prefix, struct error *warnings)
 {
 	bool is_serving = workload->task == TASK_INFERENCE;
 	double asked = is_serving ? workload->full_context : (double)workload->sequence_length;
+	bool has_source = architecture_has_source(workload->architecture);
 	int most = workload->architecture->max_context;
 	char pointer[WORKLOAD_POINTER];
 
+	if (is_serving && has_source) /* made for so much on each side */
+		asked = fmax((double)workload->prompt_tokens, (double)workload->output_tokens);
 	if (most > 0 && asked > most)
 		error_add(warnings,
 			  workload_pointer(prefix,
@@ -329,5 +359,7 @@ void workload_warn(const struct workload *workload, const char *prefix, struct e
 			  "beyond_context", NULL,
 			  "%.0f tokens are more than the %d that the model was made for", asked,
 			  most);
+	warn_endpoint(workload, prefix, warnings);
 	warn_sessions(workload, prefix, warnings);
+	warn_format(workload, prefix, warnings);
 }

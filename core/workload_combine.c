@@ -74,7 +74,8 @@ static bool galore_sharding(const struct workload *workload)
 
 static bool galore_rank(const struct workload *workload)
 {
-	return workload_has(workload, WORKLOAD_galore_rank) && !is_galore(workload);
+	return workload_has(workload, WORKLOAD_galore_rank) &&
+	       (!is_galore(workload) || workload->galore_rank > workload->architecture->hidden);
 }
 
 static bool optimizer_stack(const struct workload *workload)
@@ -114,6 +115,18 @@ static bool sharding_stack(const struct workload *workload)
 	       !is_one_of(workload->sharding, BIT(SHARDING_AUTO) | BIT(SHARDING_NONE));
 }
 
+/* DeepSpeed's offload moves what its stages have sharded. */
+static bool offload_sharding(const struct workload *workload)
+{
+	unsigned too_little =
+		workload->offload == OFFLOAD_PARAMETERS
+			? BIT(SHARDING_NONE) | BIT(SHARDING_ZERO1) | BIT(SHARDING_ZERO2)
+			: BIT(SHARDING_NONE);
+
+	return workload->stack == STACK_DEEPSPEED && is_offloaded(workload) &&
+	       is_one_of(workload->sharding, too_little);
+}
+
 static bool offload_stack(const struct workload *workload)
 {
 	return workload->stack == STACK_MEGATRON && workload->offload == OFFLOAD_PARAMETERS;
@@ -122,6 +135,38 @@ static bool offload_stack(const struct workload *workload)
 static bool chunks_stack(const struct workload *workload)
 {
 	return workload->pipeline_chunks > 1 && !has_model_parallel(workload);
+}
+
+static bool chunks_pipeline(const struct workload *workload)
+{
+	int layers = architecture_layers(workload->architecture);
+
+	return workload->pipeline_chunks > 1 && workload->pipeline_parallel > 0 &&
+	       (workload->pipeline_parallel == 1 ||
+		workload->pipeline_chunks * workload->pipeline_parallel > layers);
+}
+
+static bool context_sequence(const struct workload *workload)
+{
+	return workload->context_parallel > workload->sequence_length;
+}
+
+/* Nothing would be trained. */
+static bool targets_method(const struct workload *workload)
+{
+	const struct architecture *architecture = workload->architecture;
+	bool has_attention = architecture_heads_divisor(architecture) > 0, has_mlp = false;
+
+	for (int i = 0; i < architecture->kinds_count; i++)
+		has_mlp = has_mlp || architecture->kinds[i].ffn || architecture->kinds[i].experts ||
+			  architecture->kinds[i].shared_ffn;
+	if (workload->method == METHOD_PREFIX)
+		return !has_attention;
+	if (workload->method != METHOD_LORA && workload->method != METHOD_QLORA)
+		return false;
+	return (workload->lora_targets == LORA_MLP && !has_mlp) ||
+	       (is_one_of(workload->lora_targets, BIT(LORA_ATTENTION_QV) | BIT(LORA_ATTENTION)) &&
+		!has_attention);
 }
 
 static bool tensor_stack(const struct workload *workload)
@@ -169,7 +214,8 @@ static const struct rule training_rules[] = {
 	{WORKLOAD_optimizer, WORKLOAD_stack, galore_stack, "only huggingface runs galore_adamw"},
 	{WORKLOAD_optimizer, WORKLOAD_sharding, galore_sharding,
 	 "galore_adamw needs whole gradients on every GPU"},
-	{WORKLOAD_galore_rank, WORKLOAD_optimizer, galore_rank, "galore_rank is for galore_adamw"},
+	{WORKLOAD_galore_rank, WORKLOAD_optimizer, galore_rank,
+	 "galore_rank is for galore_adamw, and less than the width of the model"},
 	{WORKLOAD_optimizer, WORKLOAD_stack, optimizer_stack, "megatron has no such optimizer"},
 	{WORKLOAD_optimizer, WORKLOAD_offload, paged_offload,
 	 "paged states already move to the host; offload takes them all"},
@@ -180,8 +226,15 @@ static const struct rule training_rules[] = {
 	{WORKLOAD_sharding, WORKLOAD_stack, sharding_stack, "unsloth shards nothing"},
 	{WORKLOAD_offload, WORKLOAD_stack, offload_stack,
 	 "megatron offloads the optimizer, not the parameters"},
+	{WORKLOAD_offload, WORKLOAD_sharding, offload_sharding,
+	 "deepspeed offloads an optimizer that is sharded, and parameters from zero3 on"},
 	{WORKLOAD_pipeline_chunks, WORKLOAD_stack, chunks_stack,
 	 "only megatron and torchtitan run pipelines"},
+	{WORKLOAD_pipeline_chunks, WORKLOAD_pipeline_parallel, chunks_pipeline,
+	 "an interleaved pipeline has several stages, and a layer for each of their chunks"},
+	{WORKLOAD_context_parallel, WORKLOAD_sequence_length, context_sequence,
+	 "each GPU needs tokens of the sequence"},
+	{WORKLOAD_lora_targets, WORKLOAD_method, targets_method, "this model has no such layers"},
 	{WORKLOAD_tensor_parallel, WORKLOAD_stack, tensor_stack, SPLITS_THE_MODEL},
 	{WORKLOAD_pipeline_parallel, WORKLOAD_stack, pipeline_stack, SPLITS_THE_MODEL},
 	{WORKLOAD_context_parallel, WORKLOAD_stack, context_stack, SPLITS_THE_MODEL},
@@ -222,9 +275,16 @@ static bool weight_engine(const struct workload *workload)
 {
 	enum format format = (enum format)workload->weight_format;
 	bool is_foreign = format_is_torchao(format) || format_is_bitsandbytes(format);
+	bool is_file = format == FORMAT_AUTO || format == FORMAT_FP32 || format == FORMAT_BF16 ||
+		       format == FORMAT_FP16 || format == FORMAT_MXFP4 || format_is_gguf(format);
 
-	return is_foreign &&
-	       is_one_of(workload->engine, BIT(ENGINE_TENSORRT_LLM) | BIT(ENGINE_LLAMA_CPP));
+	return (is_foreign && workload->engine == ENGINE_TENSORRT_LLM) ||
+	       (!is_file && workload->engine == ENGINE_LLAMA_CPP);
+}
+
+static bool budget_engine(const struct workload *workload)
+{
+	return workload_has(workload, WORKLOAD_gpu_memory_utilization) && is_contiguous(workload);
 }
 
 static bool cache_engine(const struct workload *workload)
@@ -232,6 +292,7 @@ static bool cache_engine(const struct workload *workload)
 	enum format format = (enum format)workload->kv_format;
 
 	return (format == FORMAT_INT4 && has_pages(workload)) ||
+	       (format == FORMAT_FP8 && is_contiguous(workload)) ||
 	       (format != FORMAT_AUTO && format_is_gguf(format) &&
 		workload->engine != ENGINE_LLAMA_CPP);
 }
@@ -244,7 +305,10 @@ static const struct rule serving_rules[] = {
 	{WORKLOAD_lora_rank, WORKLOAD_lora_adapters, rank_adapters,
 	 "a rank is of adapters that are served: give lora_adapters"},
 	{WORKLOAD_weight_format, WORKLOAD_engine, weight_engine,
-	 "formats of torchao and bitsandbytes run in vllm, sglang and transformers"},
+	 "formats of torchao and bitsandbytes run in vllm, sglang and transformers; llama_cpp "
+	 "reads GGUF's own"},
+	{WORKLOAD_gpu_memory_utilization, WORKLOAD_engine, budget_engine,
+	 "transformers and llama_cpp reserve no share of the card"},
 	{WORKLOAD_kv_format, WORKLOAD_engine, cache_engine,
 	 "this engine has no kernels for a cache in that format"},
 };

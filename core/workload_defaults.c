@@ -107,10 +107,13 @@ static void fill_method(struct workload *workload)
 	bool is_unsloth = workload->stack == STACK_UNSLOTH;
 	bool is_qlora = workload->method == METHOD_QLORA;
 
-	/* peft's own defaults are rank 8 on q and v; QLoRA's recipe and unsloth take every linear
-	 * layer. */
+	/* peft's own defaults are rank 8 on q and v, of what has them; QLoRA's recipe and unsloth
+	 * take every linear layer. */
 	FILL(lora_rank, is_qlora || is_unsloth ? 16 : 8);
-	FILL(lora_targets, is_qlora || is_unsloth ? LORA_ALL_LINEAR : LORA_ATTENTION_QV);
+	FILL(lora_targets,
+	     is_qlora || is_unsloth || !architecture_heads_divisor(workload->architecture)
+		     ? LORA_ALL_LINEAR
+		     : LORA_ATTENTION_QV);
 	FILL(dora, false);
 	FILL(train_embeddings, false);
 	FILL(adapter_size, 64);
@@ -191,18 +194,31 @@ static void fill_training(struct workload *workload)
 	fill_tokens(workload);
 }
 
-static void fill_inference(struct workload *workload)
+/* The usual lengths, or as much of them as the model was made for: an encoder-decoder for so much
+ * on each side. */
+static void fill_lengths(struct workload *workload)
 {
 	const struct architecture *architecture = workload->architecture;
+	int64_t room = architecture->max_context > 0 ? architecture->max_context : INT64_MAX;
+	int64_t taken = 0;
+
+	if (!workload_only_reads(workload) && !architecture_has_source(architecture))
+		taken = smaller(workload_has(workload, WORKLOAD_output_tokens)
+					? workload->output_tokens
+					: OUTPUT_TOKENS,
+				room / 2);
+	FILL(prompt_tokens, smaller(PROMPT_TOKENS, room - taken));
+	FILL(output_tokens, workload_only_reads(workload) ? 0 : smaller(OUTPUT_TOKENS, room / 2));
+}
+
+static void fill_inference(struct workload *workload)
+{
 	bool only_reads = workload_only_reads(workload), is_batch, has_budget;
 
 	workload->method = METHOD_FULL;
 	FILL(mode, SERVING_INTERACTIVE);
 	is_batch = workload->mode == SERVING_BATCH;
-	FILL(prompt_tokens, only_reads && architecture->max_context > 0
-				    ? smaller(PROMPT_TOKENS, architecture->max_context)
-				    : PROMPT_TOKENS);
-	FILL(output_tokens, only_reads ? 0 : OUTPUT_TOKENS);
+	fill_lengths(workload);
 	/* A rate decides the concurrency: the planner derives it. */
 	if (!workload_has(workload, WORKLOAD_requests_per_second))
 		FILL(concurrency, is_batch ? BATCH_CONCURRENCY : INTERACTIVE_CONCURRENCY);

@@ -7,6 +7,7 @@
 #include "core/names.h"
 #include "server/config_parts.h"
 #include "server/http/address.h"
+#include "server/http/forwarded.h"
 #include "server/ingest/discount.h"
 #include "server/ingest/files.h"
 #include "server/ingest/provider.h"
@@ -52,6 +53,7 @@ static const struct {
 	struct names names;
 } choices[] = {
 	{CONFIG_log_level, {(const char *const[]){"debug", "info", "warning", "error"}, 4}},
+	{CONFIG_forwarded, {(const char *const[]){"auto", "x", "rfc7239"}, 3}},
 	{CONFIG_access_log, {(const char *const[]){"all", "errors", "off"}, 3}},
 };
 
@@ -154,6 +156,16 @@ static bool check_url(const char *name, const char *text, struct error *error)
 	       error_set(error, ERROR_INVALID, "%s: '%s' is not an http or https URL", name, text);
 }
 
+static bool check_networks(const char *text, const char *name, struct error *error)
+{
+	struct trust trust;
+	struct error inner;
+
+	error_init(&inner, NULL);
+	return trust_parse(&trust, text, &inner) ||
+	       error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
+}
+
 static bool set_text(void *at, enum config_setting setting, const char *name, const char *text,
 		     struct config *config, struct error *error)
 {
@@ -174,6 +186,12 @@ static bool set_text(void *at, enum config_setting setting, const char *name, co
 				 "%s: '%s' is not HOST:PORT, [V6]:PORT or unix:PATH", name, text);
 	if (setting == CONFIG_providers && !check_providers(text, name, error))
 		return false;
+	if (setting == CONFIG_trusted_proxies && !check_networks(text, name, error))
+		return false;
+	if (setting == CONFIG_base_path && *text && !forwarded_is_prefix(text, strlen(text)))
+		return error_set(error, ERROR_INVALID,
+				 "%s: '%.80s' is not a path such as /gpupick, without an end slash",
+				 name, text);
 	if (setting == CONFIG_price_files && !check_files(text, name, error))
 		return false;
 	if (setting == CONFIG_ecb_url && *text && !check_url(name, text, error))

@@ -31,6 +31,10 @@
 	X(SECONDS, head_timeout_seconds, "10", "a request's head must arrive within")              \
 	X(SECONDS, body_timeout_seconds, "30", "a request's body must arrive within")              \
 	X(SECONDS, send_timeout_seconds, "120", "an answer must be taken by its client within")    \
+	X(TEXT, trusted_proxies, "",                                                               \
+	  "networks (10.0.0.0/8, ::1, unix:) whose Forwarded is believed")                         \
+	X(TEXT, forwarded, "auto", "what proxies send: x (X-Forwarded-*), rfc7239 or auto")        \
+	X(TEXT, base_path, "", "path before every route, where a gateway leaves one: /gpupick")    \
 	X(TEXT, access_log, "all", "access lines: all, errors or off")                             \
 	X(FLAG, reuse_port, "false", "SO_REUSEPORT: a new process may bind before the old ends")   \
 	X(SECONDS, drain_seconds, "0", "wait after readiness turns 503, before closing")           \

@@ -174,6 +174,10 @@ void log_access(const struct log_access *access)
 	put_number(&line, "duration_us", access->duration_us);
 	put_number(&line, "bytes", (long long)access->bytes);
 	put_field(&line, "client", access->client);
+	if (*access->scheme)
+		put_field(&line, "scheme", access->scheme);
+	if (*access->host)
+		put_field(&line, "host", access->host);
 	end(&line);
 	if (access_length + line.length > sizeof(access_lines))
 		log_flush();

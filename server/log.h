@@ -23,6 +23,7 @@ void log_event(enum log_level level, const char *message, ...) __attribute__((se
 /* One access line. Durations in microseconds. Gathered per thread until log_flush(). */
 struct log_access {
 	const char *request_id, *trace_id, *method, *route, *client;
+	const char *scheme, *host; /* as the client asked, told by a proxy; or "" */
 	unsigned status;
 	int64_t duration_us;
 	uint64_t bytes;

@@ -5,6 +5,7 @@
 #include "server/metrics.h"
 
 #include "server/clock.h"
+#include "server/http/forwarded.h"
 #include "server/http/routes.h"
 #include "server/ingest/provider.h"
 
@@ -33,6 +34,13 @@ static const char *const rejections[METRICS_REJECTIONS] = {
 	[METRICS_REJECTED_BODY_TIMEOUT] = "body_timeout",
 	[METRICS_REJECTED_TOO_LARGE] = "too_large",
 	[METRICS_REJECTED_CONNECTIONS] = "connections",
+	[METRICS_REJECTED_BUSY] = "busy",
+};
+
+static const char *const forwarded_faults[FORWARDED_FAULTS] = {
+	[FORWARDED_UNTRUSTED] = "untrusted",
+	[FORWARDED_MALFORMED] = "malformed",
+	[FORWARDED_CONFLICT] = "conflict",
 };
 
 static const char *const results[] = {"ok",   "http",	      "timeout", "parse",
@@ -57,6 +65,7 @@ struct metrics {
 	struct provider_metrics *ingest;
 	_Atomic int64_t in_flight, connections;
 	_Atomic uint64_t rejected[METRICS_REJECTIONS];
+	_Atomic uint64_t forwarded_ignored[FORWARDED_FAULTS];
 	_Atomic uint64_t not_modified;
 	pthread_mutex_t *lock; /* guards `snapshot`; apart, so that reading may be const */
 	struct metrics_snapshot snapshot;
@@ -147,6 +156,11 @@ void metrics_connections(struct metrics *metrics, int change)
 void metrics_rejected(struct metrics *metrics, enum metrics_rejection reason)
 {
 	count(&metrics->rejected[reason], 1);
+}
+
+void metrics_forwarded_ignored(struct metrics *metrics, int fault)
+{
+	count(&metrics->forwarded_ignored[fault], 1);
 }
 
 void metrics_set_snapshot(struct metrics *metrics, const struct metrics_snapshot *snapshot)
@@ -261,6 +275,12 @@ static void render_http(const struct metrics *metrics, struct writer *writer)
 	for (size_t i = 0; i < METRICS_REJECTIONS; i++)
 		writer_format(writer, "gpupick_http_rejected_total{reason=\"%s\"} %llu\n",
 			      rejections[i], (unsigned long long)value(&metrics->rejected[i]));
+	head(writer, "gpupick_http_forwarded_ignored_total", "counter",
+	     "Requests whose Forwarded or X-Forwarded fields were not believed.");
+	for (size_t i = 0; i < FORWARDED_FAULTS; i++)
+		writer_format(writer, "gpupick_http_forwarded_ignored_total{reason=\"%s\"} %llu\n",
+			      forwarded_faults[i],
+			      (unsigned long long)value(&metrics->forwarded_ignored[i]));
 	head(writer, "gpupick_http_not_modified_total", "counter", "Answers that were a 304.");
 	writer_format(writer, "gpupick_http_not_modified_total %llu\n",
 		      (unsigned long long)value(&metrics->not_modified));

@@ -28,9 +28,13 @@ enum metrics_rejection {
 	METRICS_REJECTED_BODY_TIMEOUT,
 	METRICS_REJECTED_TOO_LARGE,
 	METRICS_REJECTED_CONNECTIONS,
+	METRICS_REJECTED_BUSY,
 	METRICS_REJECTIONS
 };
 void metrics_rejected(struct metrics *metrics, enum metrics_rejection reason);
+
+/* fault: an enum forwarded_fault. */
+void metrics_forwarded_ignored(struct metrics *metrics, int fault);
 
 struct metrics_snapshot {
 	int64_t version, as_of_us, built_at_us, offers, unmapped_offers, unpriced_offers;

@@ -7,6 +7,7 @@
 #include "server/clock.h"
 #include "server/http/http.h"
 #include "server/ingest/fetch.h"
+#include "server/later.h"
 #include "server/log.h"
 #include "server/notify.h"
 #include "server/refresh.h"
@@ -120,6 +121,9 @@ static bool start(struct service *service, const struct ingest_options *ingest, 
 		service->refresh = refresh_start(config, service->server.slot, metrics, error);
 		if (!service->refresh)
 			return false;
+		if (config->database_url[0] &&
+		    !(service->server.later = later_start(config->database_url, error)))
+			return false;
 	}
 	if (!open_ops_port(service, has_api, error))
 		return false;
@@ -158,6 +162,7 @@ static void stop(struct service *service)
 			wait_signal(service, config->drain_seconds);
 		http_stop(service->api, config->grace_seconds);
 	}
+	later_stop(service->server.later);
 	if (service->ingest)
 		ingest_stop(service->ingest);
 	if (service->refresh)

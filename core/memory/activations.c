@@ -29,26 +29,27 @@ struct stack_habits {
 	double selective;     /* share that selective recompute keeps */
 	double dropout;	      /* mask bytes an h of a layer with a plain MLP */
 	double logits;	      /* bytes a token and vocabulary entry, loss and gradients included */
+	double logits_left;   /* the same that the pool keeps of what was freed on the way there */
 	double fused_logits;  /* the same with a fused or compiled loss, in place of the logits */
 };
 
 /*
  * Hugging Face eager: fp32 norm input; silu, up and product apart; a logit is 2 B, its fp32 copy,
- * the shifted copy, the log-softmax and the gradient 4 each: 18 counted, 20 in Liger's benchmark.
- * torchtitan: compiled, 8B at 4,096 tokens: 46.6 GiB without and 28.0 with full
- * recompute give 39 bytes an h, 37.4 with per-operator recompute 0.5 of that (0.38 with those of
- * 2025) (torchao's float8nocompile table). Its
- * compiled loss keeps 4 B a logit, as Liger's fused one does in place
- * (facts/memory-notes.md 3). Megatron: fused kernels, dropout masks in GPT-like models;
- * core-attention recompute saves nothing under fused attention (Megatron-Bridge's
- * activation-recompute study).
+ * the log-softmax and the gradient 4 each: 14 alive at once (12 to 15 by torch's own counter in
+ * fms-acceleration's tables of Mistral-7B and PowerLM-3b). The shifted copy's block is left in the
+ * pool, where nothing else fits: 18 counted, 20 in Liger's benchmark. torchtitan: compiled, 8B at
+ * 4,096 tokens: 46.6 GiB without and 28.0 with full recompute give 39 bytes an h, 37.4 with
+ * per-operator recompute 0.5 of that (0.38 with those of 2025) (torchao's float8nocompile table).
+ * Its compiled loss keeps 4 B a logit, as Liger's fused one does in place (facts/memory-notes.md
+ * 3). Megatron: fused kernels, dropout masks in GPT-like models; core-attention recompute saves
+ * nothing under fused attention (Megatron-Bridge's activation-recompute study).
  */
 FITTED_TABLE struct stack_habits habits[STACKS] = {
-	[STACK_HUGGINGFACE] = {2, 2, 4, 2, 1, 6, 1, 0, 19, 4},
-	[STACK_TORCHTITAN] = {0, 1, 4, 2, 0, 6, 0.38, 0, 20, 4},
-	[STACK_MEGATRON] = {0, 2, 3, 2, 0, 5, 1, 2, 8, 6},
-	[STACK_DEEPSPEED] = {2, 2, 4, 2, 1, 6, 1, 0, 19, 4},
-	[STACK_UNSLOTH] = {0, 2, 3, 2, 0, 6, 1, 0, 4, 4},
+	[STACK_HUGGINGFACE] = {2, 2, 4, 2, 1, 6, 1, 0, 14, 5, 4},
+	[STACK_TORCHTITAN] = {0, 1, 4, 2, 0, 6, 0.38, 0, 20, 0, 4},
+	[STACK_MEGATRON] = {0, 2, 3, 2, 0, 5, 1, 2, 8, 0, 6},
+	[STACK_DEEPSPEED] = {2, 2, 4, 2, 1, 6, 1, 0, 14, 5, 4},
+	[STACK_UNSLOTH] = {0, 2, 3, 2, 0, 6, 1, 0, 4, 0, 4},
 };
 FITTED_CELL(habits[STACK_TORCHTITAN].selective, 0.3, 0.7);
 FITTED_CELL(habits[STACK_MEGATRON].logits, 4, 14);
@@ -212,8 +213,8 @@ static struct memory_activation layer_activation(const struct workload *workload
 	double normed = fmin(habit->norm_output, input);
 	bool has_mlp = kind->ffn || kind->experts;
 
-	out.whole = hidden * (2 + habit->norm_copy) * (has_mlp ? 2 : 1);
-	if (kept.attention)
+	out.whole = hidden * (2 + habit->norm_copy) * layer_blocks(kind);
+	if (kept.attention && (!has_mlp || layer_blocks(kind) == 2))
 		out.whole += normed * hidden;
 	if (kept.mlp && has_mlp)
 		out.whole += normed * hidden;
@@ -300,6 +301,8 @@ void memory_prepare_activations(const struct workload *workload, struct memory_b
 				architecture->hidden * passed / basis->layers;
 	basis->logits_bytes = workload_scored_share(workload) * logit_bytes(workload, habit) *
 			      architecture->vocab;
+	if (workload->cross_entropy == CROSS_ENTROPY_PLAIN)
+		basis->logits_left = habit->logits_left / habit->logits;
 }
 
 static double score_bytes(const struct memory_activation *one, const struct layout *layout,

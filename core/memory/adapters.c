@@ -49,6 +49,10 @@ static double lora_parameters(const struct workload *workload)
 				one += matrices * (hidden + kind->shared_ffn);
 			one += kind->experts * matrices * (hidden + kind->moe_ffn);
 		}
+		/* One matrix from h to the mixer's widths and one back: (h + a) + (b + h), where
+		 * the two have h (a + b) weights. */
+		if (targets == LORA_ALL_LINEAR && kind->mixer_parameters)
+			one += 2 * hidden + (double)kind->mixer_parameters / hidden;
 		sides += kind->count * one;
 	}
 	/* DoRA's magnitudes: about half of the sides are outputs. */

@@ -308,8 +308,9 @@ void memory_estimate(const struct memory_basis *basis, const struct layout *layo
 			       out->optimizer_step_bytes + out->activations_bytes +
 			       out->logits_bytes + out->kv_cache_bytes + out->adapters_bytes +
 			       out->communication_bytes;
-	out->reserved_bytes = out->allocated_bytes * slack(basis->workload) +
-			      gathered_copies(basis->workload, out);
+	out->reserved_bytes =
+		(out->allocated_bytes + out->pool_left_bytes) * slack(basis->workload) +
+		gathered_copies(basis->workload, out);
 	if (serving && basis->workload->engine == ENGINE_TRANSFORMERS)
 		out->reserved_bytes += out->kv_cache_bytes * GROWN_CACHE_SLACK;
 	out->device_bytes = out->reserved_bytes + out->framework_bytes;

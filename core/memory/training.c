@@ -208,7 +208,7 @@ static void add_peak(const struct memory_basis *basis, const struct layout *layo
 	double saved = is_last ? flow->saved_last : flow->saved_first;
 	double logits = is_last ? flow->logits : 0, early = is_kept ? 0 : -out->gradients_bytes;
 	double unpacked = is_frozen ? unpacked_bytes(basis, layout) : 0;
-	double at_loss, in_backward, in_step, passes, most;
+	double at_loss, in_backward, in_step, passes, most, left;
 
 	at_loss = early + saved + logits;
 	/* An fp32 head works on a 16-bit copy, which the backward pass needs again. */
@@ -221,10 +221,12 @@ static void add_peak(const struct memory_basis *basis, const struct layout *layo
 	passes = fmax(in_backward, flow->last_saved + flow->working + unpacked);
 	in_step = out->optimizer_bytes / 2 * memory_step_states(workload);
 	most = fmax(fmax(passes, at_loss) + gathered, in_step);
+	left = logits * basis->logits_left;
+	out->pool_left_bytes = fmax(0, at_loss + left + gathered - most);
 	if (!workload->packing)
-		out->pool_growth_bytes =
-			fmax(0, POOL_GROWTH * fmin(1, POOL_TOKENS / basis->context) * logits -
-					(most - at_loss - gathered));
+		out->pool_growth_bytes = fmax(
+			0, POOL_GROWTH * fmin(1, POOL_TOKENS / basis->context) * (logits + left) -
+				   fmax(0, most - at_loss - left - gathered));
 	if (in_step >= most) {
 		out->optimizer_step_bytes = in_step;
 		return;
@@ -303,7 +305,7 @@ void memory_training_terms(const struct memory_basis *basis, const struct layout
 	stage_terms(basis, layout, &flow, true, &last);
 	if (layout->pipeline_parallel > 1) {
 		stage_terms(basis, layout, &flow, false, out);
-		if (sum(out) > sum(&last))
+		if (sum(out) + out->pool_left_bytes > sum(&last) + last.pool_left_bytes)
 			return;
 	}
 	*out = last;

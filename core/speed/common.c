@@ -211,10 +211,12 @@ static void prepare_traffic(const struct workload *workload, struct speed_basis 
 		       width = (double)kind->ffn + kind->shared_ffn;
 		double passed =
 			kind->count * (is_serving ? 1 : workload_token_share(workload, kind));
-		double bytes = 2 * (10 * hidden + 4 * heads + (kind->gated ? 4 : 3) * width +
-				    chosen * (6 * hidden + 4.0 * kind->moe_ffn));
+		double halves = layer_blocks(kind) / 2.0;
+		double bytes =
+			2 * (10 * halves * hidden + 4 * heads + (kind->gated ? 4 : 3) * width +
+			     chosen * (6 * hidden + 4.0 * kind->moe_ffn));
 
-		basis->token_layers += passed;
+		basis->token_layers += passed * halves;
 		basis->routed_elements += passed * chosen * hidden;
 		basis->experts_chosen = fmax(basis->experts_chosen, chosen);
 		basis->expert_flops += passed * 2 * chosen * (kind->gated ? 3 : 2) * kind->moe_ffn *
@@ -235,7 +237,7 @@ static void prepare_traffic(const struct workload *workload, struct speed_basis 
 		if (!is_serving || !has_source || !kind->is_encoder)
 			basis->traffic_bytes += passed * bytes;
 		if (!has_source || kind->is_encoder) {
-			basis->prompt_layers += kind->count;
+			basis->prompt_layers += kind->count * halves;
 			basis->prompt_traffic_bytes += kind->count * bytes;
 		}
 	}
@@ -263,8 +265,10 @@ static void prepare_context(const struct workload *workload, struct speed_basis 
 			architecture_kv_elements(architecture, half_way) +
 			length * architecture_cross_elements_per_source_token(architecture);
 		basis->prompt_flops = flops.matrices / length;
+		/* A prompt is asked for its next token alone. */
 		if (!has_source && architecture->modality != MODALITY_EMBEDDING)
-			basis->prompt_flops += architecture_head_flops(architecture);
+			basis->prompt_head_flops = architecture_head_flops(architecture) / length;
+		basis->prompt_flops += basis->prompt_head_flops;
 		basis->pass_attention = flops.attention / length;
 		return;
 	}
@@ -307,24 +311,37 @@ static bool has_inline_ecc(const struct accelerator *accelerator)
 	       accelerator->memory_usable_mib < INLINE_ECC_MEMORY * 1024 * accelerator->memory_gb;
 }
 
-bool speed_prepare(const struct workload *workload, const struct accelerator *accelerator,
-		   enum format weight_format, struct speed_basis *basis)
+void speed_prepare_work(const struct workload *workload, struct speed_basis *basis)
 {
-	const struct ceiling *ceiling = ceiling_of(accelerator);
-	enum compute_type type = compute_type_of(workload, weight_format, accelerator);
-	double attention;
-	bool is_low;
-
-	*basis = (struct speed_basis){.workload = workload, .accelerator = accelerator};
+	*basis = (struct speed_basis){.workload = workload};
 	architecture_count(workload->architecture, &basis->parameters);
 	basis->layers = architecture_layers(workload->architecture);
 	basis->experts = architecture_experts(workload->architecture);
-	basis->weight_format = weight_format;
-	basis->weight_bytes = architecture_weight_bytes(workload->architecture, weight_format);
 	basis->accuracy = accuracy_of_speed(workload);
 	prepare_context(workload, basis);
 	prepare_traffic(workload, basis);
 	basis->adapter_sides = adapter_sides(workload);
+}
+
+bool speed_prepare(const struct workload *workload, const struct accelerator *accelerator,
+		   enum format weight_format, struct speed_basis *basis)
+{
+	speed_prepare_work(workload, basis);
+	return speed_prepare_card(basis, accelerator, weight_format,
+				  architecture_weight_bytes(workload->architecture, weight_format));
+}
+
+bool speed_prepare_card(struct speed_basis *basis, const struct accelerator *accelerator,
+			enum format weight_format, double weight_bytes)
+{
+	const struct ceiling *ceiling = ceiling_of(accelerator);
+	enum compute_type type = compute_type_of(basis->workload, weight_format, accelerator);
+	double attention;
+	bool is_low;
+
+	basis->accelerator = accelerator;
+	basis->weight_format = weight_format;
+	basis->weight_bytes = weight_bytes;
 	/* Attention stays in 16 bit but where all is in fp32. */
 	attention = 1e12 * peak_tflops(accelerator,
 				       type == COMPUTE_FP32 ? COMPUTE_FP32 : COMPUTE_BF16, &is_low);
@@ -332,6 +349,7 @@ bool speed_prepare(const struct workload *workload, const struct accelerator *ac
 		fmin(attention * ceiling->attention,
 		     fmin(attention * ceiling->matrix, powered_flops(accelerator, ceiling, 1)));
 	basis->peak_flops = 1e12 * peak_tflops(accelerator, type, &is_low);
+	basis->highest_flops = fmax(basis->peak_flops, attention);
 	basis->powered_flops = powered_flops(accelerator, ceiling,
 					     !is_low		   ? 1
 					     : type == COMPUTE_FP4 ? FP4_WATT
@@ -363,10 +381,15 @@ void speed_phase_close(struct speed_phase *phase)
 		phase->bottleneck = BOTTLENECK_OVERHEAD;
 }
 
-void speed_estimate(const struct speed_basis *basis, const struct layout *layout,
-		    const struct fabric *fabric, struct speed_estimate *out)
+double speed_least_seconds(const struct speed_basis *basis, double cache_bits)
 {
-	bool serving = basis->workload->task == TASK_INFERENCE;
+	if (basis->workload->task == TASK_INFERENCE)
+		return speed_least_serving(basis, cache_bits);
+	return speed_least_training(basis);
+}
+
+static void start_estimate(const struct speed_basis *basis, struct speed_estimate *out)
+{
 	const struct accuracy *accuracy = basis->accuracy;
 	double spread = basis->workload->architecture->uncertainty;
 
@@ -374,8 +397,25 @@ void speed_estimate(const struct speed_basis *basis, const struct layout *layout
 	/* A speed that measured high is a time that is short. */
 	out->low_factor = 1 / (accuracy->high + spread);
 	out->high_factor = 1 / fmax(0.05, accuracy->low - spread);
-	if (serving)
-		speed_serving(basis, layout, fabric, out);
-	else
+}
+
+void speed_estimate_load(const struct speed_basis *basis, const struct layout *layout,
+			 const struct fabric *fabric, struct speed_prompts *prompts,
+			 struct speed_estimate *out)
+{
+	start_estimate(basis, out);
+	speed_serving(basis, layout, fabric, prompts, out);
+}
+
+void speed_estimate(const struct speed_basis *basis, const struct layout *layout,
+		    const struct fabric *fabric, struct speed_estimate *out)
+{
+	start_estimate(basis, out);
+	if (basis->workload->task == TASK_INFERENCE) {
+		struct speed_prompts prompts = {0};
+
+		speed_serving(basis, layout, fabric, &prompts, out);
+	} else {
 		speed_training(basis, layout, fabric, out);
+	}
 }

@@ -65,6 +65,10 @@ FITTED(PACKED_PREFILL, 0.69, 0.4, 1.0);
 /* 4-bit floats on tensor cores of before fp8 (gpt-oss on an A100: 8,500 tokens/s of prompts of
  * 4,000 on two cards). */
 FITTED(UNPACKED_FLOAT_PREFILL, 0.50, 0.3, 1.0);
+/* Share of the ceiling that a long prompt has alone in vLLM, where no tokens of others ride in its
+ * steps, as in TensorRT-LLM (AccelMark: 28,650 tokens of an 8B model, A100 to RTX 5090). Of
+ * 16-bit and fp8 matrices; nobody has told it of experts and of packed weights. */
+#define PROMPT_ALONE 0.83
 /* Short prompts fill the card badly: tokens that reach half of the rate. */
 FITTED(HALF_PROMPT, 36, 32, 512);
 /* Routing, sorting and launching of experts, a layer that has them. */
@@ -151,15 +155,33 @@ static double matrix_seconds(const struct speed_basis *basis, double token_flops
 	       flops;
 }
 
+static bool accumulates_half(const struct speed_basis *basis, enum format format)
+{
+	return basis->workload->engine == ENGINE_LLAMA_CPP &&
+	       basis->accelerator->vendor == VENDOR_NVIDIA &&
+	       strcmp(basis->accelerator->form_factor, "consumer") == 0 &&
+	       format_facts(format)->compute != COMPUTE_FP32;
+}
+
+double engine_highest_flops(const struct speed_basis *basis, enum format format)
+{
+	return basis->highest_flops * (accumulates_half(basis, format) ? FP16_ACCUMULATE : 1);
+}
+
+double engine_prefill_flops(const struct speed_basis *basis)
+{
+	double more = basis->workload->engine == ENGINE_LLAMA_CPP ? FP16_ACCUMULATE : 1;
+
+	return basis->compute_flops * more * engine_speed(basis)->prefill;
+}
+
 double engine_prefill_seconds(const struct speed_basis *basis, enum format format, double tokens)
 {
 	const struct engine_speed *engine = engine_speed(basis);
 	double filled = fmin(tokens, engine->piece_tokens);
 	double flops = basis->compute_flops;
 
-	if (basis->workload->engine == ENGINE_LLAMA_CPP &&
-	    basis->accelerator->vendor == VENDOR_NVIDIA &&
-	    strcmp(basis->accelerator->form_factor, "consumer") == 0)
+	if (accumulates_half(basis, format))
 		flops = fmax(flops, fmin(flops * FP16_ACCUMULATE, basis->powered_flops));
 	flops *= engine->prefill;
 	if (format_is_gguf(format))
@@ -169,8 +191,20 @@ double engine_prefill_seconds(const struct speed_basis *basis, enum format forma
 	else if (format_facts(format)->compute == COMPUTE_FP4 &&
 		 basis->accelerator->fp8_tflops <= 0)
 		flops *= UNPACKED_FLOAT_PREFILL;
-	return matrix_seconds(basis, basis->prompt_flops, tokens, flops,
-			      filled / (filled + HALF_PROMPT));
+	/* The head's one row a prompt is not filled by more tokens. */
+	return matrix_seconds(basis, basis->prompt_flops - basis->prompt_head_flops, tokens, flops,
+			      filled / (filled + HALF_PROMPT)) +
+	       tokens * basis->prompt_head_flops / flops;
+}
+
+double engine_alone_factor(const struct speed_basis *basis, enum format format)
+{
+	const struct engine_speed *engine = engine_speed(basis);
+
+	if (basis->workload->engine != ENGINE_VLLM || basis->expert_flops > 0 ||
+	    format_facts(format)->linear_bits < 8)
+		return 1;
+	return fmin(1, engine->prefill / PROMPT_ALONE);
 }
 
 double engine_decode_seconds(const struct speed_basis *basis, enum format format, double tokens)

@@ -66,7 +66,13 @@ double engine_read_share(const struct speed_basis *basis);
 double engine_gap_seconds(const struct speed_basis *basis, enum format format, bool is_captured);
 bool engine_mixes(const struct speed_basis *basis); /* as it is set */
 double engine_launch_seconds(const struct speed_basis *basis, enum format format);
+/* Dense peak of the fastest arithmetic that runs: what utilisation is of. */
+double engine_highest_flops(const struct speed_basis *basis, enum format format);
+/* The most that prompts reach, in any format. */
+double engine_prefill_flops(const struct speed_basis *basis);
 double engine_prefill_seconds(const struct speed_basis *basis, enum format format, double tokens);
+/* Time of the matrices of a prompt that is alone on the card, in times of that under a load. */
+double engine_alone_factor(const struct speed_basis *basis, enum format format);
 double engine_decode_seconds(const struct speed_basis *basis, enum format format, double tokens);
 double engine_unpack_seconds(const struct speed_basis *basis, enum format format, double weights);
 double engine_touched_share(const struct speed_basis *basis, double tokens);
@@ -75,9 +81,12 @@ double engine_touched_share(const struct speed_basis *basis, double tokens);
 void speed_phase_close(struct speed_phase *phase);
 
 /* train.c, serve.c */
+double speed_least_training(const struct speed_basis *basis);
+double speed_least_serving(const struct speed_basis *basis, double cache_bits);
 void speed_training(const struct speed_basis *basis, const struct layout *layout,
 		    const struct fabric *fabric, struct speed_estimate *out);
 void speed_serving(const struct speed_basis *basis, const struct layout *layout,
-		   const struct fabric *fabric, struct speed_estimate *out);
+		   const struct fabric *fabric, struct speed_prompts *known,
+		   struct speed_estimate *out);
 
 #endif

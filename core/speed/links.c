@@ -19,7 +19,14 @@ FITTED(PCIE_PEER_EFFICIENCY, 0.55, 0.4, 0.88);
 /* More than the GPUs of one switch or processor reach each other through the link between the two.
  */
 #define PCIE_NEAR_GPUS 4
-FITTED(PCIE_FAR, 0.4, 0.2, 0.8);
+FITTED(PCIE_FAR, 0.5, 0.2, 0.8);
+/* A small all-reduce over PCIe takes 30 to 80 us among eight cards, through the host as well (vLLM,
+ * one stream of Llama-3-70B and Mixtral-8x7B on RTX 4090 and A6000; MLC on A10G and RTX 4090): a
+ * step of its tree, and the bytes whose time the copies' start takes. */
+#define PCIE_PEER_LATENCY_SECONDS 6e-6
+#define PCIE_PEER_HALF_BYTES 0.2e6
+#define PCIE_HOST_LATENCY_SECONDS 10e-6
+#define PCIE_HOST_HALF_BYTES 0.3e6
 /* GPU -> host -> GPU, shared by all GPUs of the node. */
 FITTED(PCIE_HOST_EFFICIENCY, 0.40, 0.25, 0.6);
 /* Copies between a GPU and its host: 55.4 of 63 GB/s (facts/hardware-notes.md 2). */
@@ -110,8 +117,8 @@ struct link speed_node_link(const struct accelerator *accelerator, const struct 
 		link.bytes_per_second = rate * TORUS_EFFICIENCY;
 		return link;
 	case NODE_LINK_PCIE_PEER:
-		link.latency_seconds = 8e-6;
-		link.half_bytes = 0.5e6;
+		link.latency_seconds = PCIE_PEER_LATENCY_SECONDS;
+		link.half_bytes = PCIE_PEER_HALF_BYTES;
 		link.bytes_per_second =
 			pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) *
 			PCIE_PEER_EFFICIENCY * far;
@@ -125,7 +132,8 @@ struct link speed_node_link(const struct accelerator *accelerator, const struct 
 	default:
 		break;
 	}
-	link.latency_seconds = 15e-6;
+	link.latency_seconds = PCIE_HOST_LATENCY_SECONDS;
+	link.half_bytes = PCIE_HOST_HALF_BYTES;
 	link.bytes_per_second = pcie_bytes_per_second(accelerator, fabric, &link.is_assumed) *
 				PCIE_HOST_EFFICIENCY * far;
 	if (link.bytes_per_second * ways > PCIE_HOST_NODE_BYTES_PER_SECOND)

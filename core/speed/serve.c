@@ -64,7 +64,7 @@ static struct serving prepare(const struct speed_basis *basis, const struct layo
 		.output = workload_only_reads(workload) ? 0
 							: fmax(1, (double)workload->output_tokens),
 		.stages = fmin(layout->pipeline_parallel, fmax(1, layout->sequences)),
-		.layers = basis->layers,
+		.layers = architecture_blocks(workload->architecture) / 2.0,
 		.prompt_layers = basis->prompt_layers,
 		.gap = engine_gap_seconds(basis, layout->weight_format, false),
 		.launch = engine_launch_seconds(basis, layout->weight_format),
@@ -90,12 +90,12 @@ static double reduce_seconds(const struct serving *serving, double layers, doubl
 				&serving->link);
 }
 
-/* The card's time, or the host's if it cannot launch as fast; fills what is left to overhead. */
+/* The card's time, or the host's if it cannot launch as fast, which then is busy all the while. */
 static void close_phase(struct speed_phase *phase, double busy, double gaps, double launches,
 			double step)
 {
 	phase->seconds = fmax(busy + gaps, launches) + step;
-	phase->overhead_seconds = phase->seconds - busy;
+	phase->overhead_seconds = (launches > busy + gaps ? launches : gaps) + step;
 	speed_phase_close(phase);
 }
 
@@ -122,8 +122,10 @@ static double step_tokens(const struct speed_basis *basis)
 	return engine_speed(basis)->piece_tokens;
 }
 
-/* One prompt alone, in as many passes as it has pieces, of whose time a share is hidden. */
-static void prefill(const struct serving *serving, double hidden, struct speed_phase *phase)
+/* One prompt, in as many passes as it has pieces, of whose time a share is hidden; alone on the
+ * card, or as one of many. */
+static void prefill(const struct serving *serving, double hidden, bool is_alone,
+		    struct speed_phase *phase)
 {
 	const struct speed_basis *basis = serving->basis;
 	const struct layout *layout = serving->layout;
@@ -138,6 +140,8 @@ static void prefill(const struct serving *serving, double hidden, struct speed_p
 	double read = pieces * serving->prompt_read_seconds / tensor;
 	double reduced = reduce_seconds(serving, serving->prompt_layers, prompt);
 
+	if (is_alone)
+		matrices *= engine_alone_factor(basis, layout->weight_format);
 	phase->compute_seconds = (1 - hidden) * (matrices + attention);
 	phase->memory_seconds = (1 - hidden) * (read + moved);
 	phase->communication_seconds = (1 - hidden) * reduced;
@@ -181,7 +185,8 @@ static void decode(const struct serving *serving, double prompts, struct speed_p
 	matrices = fmax(matrices, unpacked);
 	phase->compute_seconds = matrices + attention + scored;
 	phase->memory_seconds = read + cached + moved;
-	phase->communication_seconds = reduce_seconds(serving, serving->layers, sequences + tokens);
+	phase->communication_seconds =
+		reduce_seconds(serving, serving->layers, (sequences + tokens) / serving->stages);
 	busy = fmax(matrices, read) + fmax(cached, scored) + attention + moved +
 	       phase->communication_seconds;
 	busy *= 1 + STAGE_LOSS * (serving->stages - 1);
@@ -220,31 +225,51 @@ static double prompt_seconds(const struct serving *serving, const struct speed_p
 	       together;
 }
 
+void speed_replicate(struct speed_estimate *speed, int replicas)
+{
+	double count = replicas > 0 ? replicas : 1;
+
+	speed->requests_per_second *= count;
+	speed->input_tokens_per_second *= count;
+	speed->tokens_per_second *= count;
+}
+
+/* Stages work on pieces of one prompt or on several prompts, not on both. */
+static void prepare_prompts(const struct serving *serving, struct speed_prompts *out)
+{
+	double hidden = pieces_hidden(serving);
+
+	prefill(serving, hidden, true, &out->alone);
+	prefill(serving, hidden, false, &out->loaded);
+	prefill(serving, 0, false, &out->whole);
+	out->is_known = true;
+}
+
 void speed_serving(const struct speed_basis *basis, const struct layout *layout,
-		   const struct fabric *fabric, struct speed_estimate *out)
+		   const struct fabric *fabric, struct speed_prompts *known,
+		   struct speed_estimate *out)
 {
 	struct serving serving = prepare(basis, layout, fabric);
 	double sequences = serving.sequences, prompt = serving.prompt, output = serving.output;
-	double replicas = layout->replicas > 0 ? layout->replicas : 1;
 	double ways = (double)layout->tensor_parallel * layout->pipeline_parallel;
 	double prompts, decoding, flops;
 
 	if (layout->tensor_parallel > 1)
 		out->link_is_assumed = serving.link.is_assumed;
-	prefill(&serving, pieces_hidden(&serving), &out->prefill);
-	prompts = out->prefill.seconds;
+	if (!known->is_known)
+		prepare_prompts(&serving, known);
+	out->prefill = sequences <= 1 && output > 0 ? known->alone : known->loaded;
+	/* What one sequence after the other gets through is no more than what many do. */
+	prompts = known->loaded.seconds;
 	out->ttft_seconds = REQUEST_SECONDS + out->prefill.seconds;
 	if (output > 0) {
 		decode(&serving, 0, &out->decode);
 		out->tpot_seconds = out->decode.seconds;
 	}
 	if (sequences > 1) {
-		struct speed_phase whole;
-
-		/* Stages work on pieces of one prompt or on several prompts, not on both. */
-		prefill(&serving, 0, &whole);
-		prompts = sequences * fmin(out->prefill.seconds,
-					   prompt_seconds(&serving, &whole) / serving.stages);
+		prompts =
+			sequences * fmin(known->loaded.seconds,
+					 prompt_seconds(&serving, &known->whole) / serving.stages);
 		if (output > 0)
 			out->tpot_seconds += prompts / output;
 	}
@@ -258,12 +283,30 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 		out->ttft_seconds = REQUEST_SECONDS + fmax(out->prefill.seconds, mixed.seconds);
 	}
 	decoding = output * out->decode.seconds;
-	out->requests_per_second = replicas * sequences / (prompts + decoding);
+	out->requests_per_second = sequences / (prompts + decoding);
 	out->input_tokens_per_second = out->requests_per_second * prompt;
 	out->tokens_per_second =
 		output > 0 ? out->requests_per_second * output : out->input_tokens_per_second;
 	flops = prompt * (basis->prompt_flops + basis->pass_attention) +
 		output * basis->decode_flops;
-	out->mfu = out->requests_per_second / replicas * flops / ways / basis->peak_flops;
+	out->mfu = out->requests_per_second * flops / ways /
+		   engine_highest_flops(basis, layout->weight_format);
 	out->bottleneck = prompts > decoding ? out->prefill.bottleneck : out->decode.bottleneck;
+	speed_replicate(out, layout->replicas);
+}
+
+/* Full steps, weights that are read for so many sequences that they cost none of them anything. */
+double speed_least_serving(const struct speed_basis *basis, double cache_bits)
+{
+	const struct workload *workload = basis->workload;
+	const struct engine_speed *engine = engine_speed(basis);
+	double prompt = (double)workload->prompt_tokens;
+	double output = workload_only_reads(workload) ? 0 : (double)workload->output_tokens;
+	double reading = prompt * (basis->prompt_flops / engine_prefill_flops(basis) +
+				   basis->pass_attention / basis->attention_flops);
+	double writing = output * basis->linear_flops / (basis->compute_flops * engine->decode);
+	double moved = prompt * basis->prompt_traffic_bytes +
+		       output * (basis->traffic_bytes + basis->cache_elements * cache_bits / 8);
+
+	return reading + writing + moved / basis->memory_bytes_per_second;
 }

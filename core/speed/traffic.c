@@ -60,6 +60,12 @@ static double stage_bytes(const struct speed_basis *basis, const struct layout *
 	return experts ? bytes * share / layout->expert_parallel : bytes * (1 - share);
 }
 
+/* GPUs that have the same weights, or shards of them: those of context parallelism as well. */
+static int weight_copies(const struct layout *layout)
+{
+	return layout->data_parallel * layout->context_parallel;
+}
+
 static double data_seconds(const struct speed_basis *basis, const struct layout *layout,
 			   const struct fabric *fabric, bool *assumed)
 {
@@ -67,20 +73,18 @@ static double data_seconds(const struct speed_basis *basis, const struct layout 
 	bool zero3 = layout->sharding == SHARDING_ZERO3 || hybrid;
 	double micro_batches = (double)layout->accumulation, seconds = 0;
 	int model = layout->tensor_parallel * layout->pipeline_parallel;
-	int inside = layout->gpus_per_node / model;
+	int copies = weight_copies(layout), inside = layout->gpus_per_node / model;
 	struct link node, cluster;
 
-	if (layout->data_parallel <= 1)
+	if (copies <= 1)
 		return 0;
-	inside = inside < 1 ? 1 : inside > layout->data_parallel ? layout->data_parallel : inside;
+	inside = inside < 1 ? 1 : inside > copies ? copies : inside;
 	node = speed_node_link(basis->accelerator, fabric, inside);
 	cluster = speed_cluster_link(fabric, layout->gpus_per_node);
-	*assumed |= (inside > 1 && node.is_assumed) ||
-		    (layout->data_parallel > inside && cluster.is_assumed);
+	*assumed |= (inside > 1 && node.is_assumed) || (copies > inside && cluster.is_assumed);
 	for (int experts = 0; experts <= 1; experts++) {
 		double bytes = stage_bytes(basis, layout, experts);
-		int ways = experts ? layout->data_parallel / layout->expert_parallel
-				   : layout->data_parallel;
+		int ways = experts ? copies / layout->expert_parallel : copies;
 		int near = experts ? inside / layout->expert_parallel : inside;
 
 		double parts = zero3 ? basis->layers / layout->pipeline_parallel : 1;
@@ -175,9 +179,11 @@ static double host_seconds(const struct speed_basis *basis, const struct layout 
 		seconds = parameters / layout->nodes / CPU_ADAM_PARAMETERS_PER_SECOND +
 			  parameters / gpus * 4 / link;
 	if (layout->offload == OFFLOAD_PARAMETERS) {
+		bool is_sharded =
+			layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
 		double bytes =
 			(stage_bytes(basis, layout, false) + stage_bytes(basis, layout, true)) /
-			layout->data_parallel;
+			(is_sharded ? weight_copies(layout) : 1);
 
 		seconds += bytes * passes / link;
 	}

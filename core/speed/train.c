@@ -231,7 +231,8 @@ static double launch_seconds(const struct speed_basis *basis, const struct layou
 			     const struct passes *passes)
 {
 	const struct workload *workload = basis->workload;
-	double layers = basis->layers / layout->pipeline_parallel;
+	double layers =
+		architecture_blocks(workload->architecture) / 2.0 / layout->pipeline_parallel;
 	double layer = stack_speeds[workload->stack].launch_seconds;
 
 	if (basis->experts > 0)
@@ -257,10 +258,11 @@ static double idle_passes(const struct speed_basis *basis, const struct layout *
 	return (layout->pipeline_parallel - 1) / (interleaves ? fmin(chunks, layers) : 1);
 }
 
-/* What traffic of data parallelism adds to a step: what no pass hides, or its interference.
- * Gradients that are reduced once a step come with the last pass; what is gathered, with each. */
+/* What traffic of data parallelism adds to a step: what no pass hides, or its interference. Other
+ * traffic (`model` seconds of a pass) hides none. Gradients that are reduced once a step come with
+ * the last pass; what is gathered, with each. */
 static double exposed_seconds(const struct workload *workload, const struct layout *layout,
-			      double data, double pass)
+			      double data, double pass, double model)
 {
 	bool is_gathered =
 		layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
@@ -269,7 +271,8 @@ static double exposed_seconds(const struct workload *workload, const struct layo
 		workload->stack == STACK_DEEPSPEED && is_gathered ? GATHER_OVERLAP : OVERLAP;
 
 	return fmax(INTERFERENCE * data,
-		    data - overlap * pass * (is_each ? (double)layout->accumulation : 1));
+		    data - fmin(overlap * pass, pass - model) *
+				    (is_each ? (double)layout->accumulation : 1));
 }
 
 /* A step takes no less than its samples take to load. */
@@ -306,22 +309,36 @@ void speed_training(const struct speed_basis *basis, const struct layout *layout
 
 	step->compute_seconds = compute * micro_batches;
 	step->memory_seconds = memory * micro_batches + update;
-	step->overhead_seconds =
-		fmax(0, launch - (compute + memory)) * micro_batches + STEP_OVERHEAD_SECONDS;
+	step->overhead_seconds = STEP_OVERHEAD_SECONDS;
+	/* Then faster cards and links would only wait longer for the host. */
+	if (launch > compute + memory + model)
+		step->overhead_seconds += launch * micro_batches;
 	step->communication_seconds = model * micro_batches + traffic.data + traffic.host;
 	step->seconds = pass * (micro_batches + idle_passes(basis, layout)) + update +
 			traffic.host + STEP_OVERHEAD_SECONDS +
-			exposed_seconds(workload, layout, traffic.data, pass);
+			exposed_seconds(workload, layout, traffic.data, pass, model);
 	out->tokens_per_step = tokens * micro_batches * layout->data_parallel;
 	speed_phase_close(step);
-	/* Faster cards and links would only wait longer for the host. */
-	if (launch > compute + memory + model)
-		step->bottleneck = BOTTLENECK_OVERHEAD;
 	if (workload->samples_per_second > 0)
 		wait_for_data(workload, out);
 	out->tokens_per_second = out->tokens_per_step / step->seconds;
 	/* A frozen base has no weight gradients: two passes are all that its result needs. */
 	out->mfu = out->tokens_per_second * (is_frozen(workload) ? 2 : 3) *
-		   (basis->linear_flops + basis->pass_attention) / gpus / basis->peak_flops;
+		   (basis->linear_flops + basis->pass_attention) / gpus / basis->highest_flops;
 	out->bottleneck = step->bottleneck;
+}
+
+/* A full card that waits for nothing, with nothing recomputed. */
+double speed_least_training(const struct speed_basis *basis)
+{
+	const struct stack_speed *stack = &stack_speeds[basis->workload->stack];
+	const struct layout layout = {.recompute = RECOMPUTE_NONE};
+	struct passes passes = passes_of(basis->workload, &layout);
+
+	return basis->linear_flops * passes.matrix /
+		       (basis->compute_flops * stack->matrix * width_fill(basis)) +
+	       basis->pass_attention * passes.attention /
+		       (basis->attention_flops * stack->attention) +
+	       basis->traffic_bytes * passes.traffic * stack->traffic /
+		       basis->memory_bytes_per_second;
 }

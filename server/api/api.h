@@ -9,6 +9,7 @@ route_handler api_sizing;	   /* POST /v1/sizing */
 route_handler api_comparisons;	   /* POST /v1/comparisons */
 route_handler api_prices;	   /* GET  /v1/prices */
 route_handler api_price;	   /* GET  /v1/prices/{} */
+route_handler api_history;	   /* GET  /v1/prices/{}/history */
 route_handler api_accelerators;	   /* GET  /v1/accelerators */
 route_handler api_accelerator;	   /* GET  /v1/accelerators/{*} */
 route_handler api_models;	   /* GET  /v1/models */
@@ -17,5 +18,9 @@ route_handler api_providers;	   /* GET  /v1/providers */
 route_handler api_provider;	   /* GET  /v1/providers/{} */
 route_handler api_openapi;	   /* GET  /openapi.yaml */
 route_handler ops_livez, ops_readyz, ops_startupz, ops_metrics;
+
+/* What api_history waits for: a struct history (server/history.h). */
+bool api_history_ask(struct request *request, struct arena *arena, void **wanted,
+		     struct error *error);
 
 #endif

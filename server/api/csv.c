@@ -52,6 +52,13 @@ static void micros_cell(struct writer *writer, int64_t micros)
 		writer_micros(writer, micros);
 }
 
+static void quantity_cell(struct writer *writer, int32_t quantity)
+{
+	writer_raw(writer, ",", 1);
+	if (quantity >= 0)
+		writer_integer(writer, quantity);
+}
+
 void csv_offer(struct writer *writer, const struct offer *offer)
 {
 	const struct accelerator *card =
@@ -83,10 +90,38 @@ void csv_offer(struct writer *writer, const struct offer *offer)
 	micros_cell(writer, price_per_gpu(offer));
 	text_cell(writer, offer->price_basis);
 	text_cell(writer, names_text(&availability_names, (int)offer->availability));
-	writer_raw(writer, ",", 1);
-	if (offer->quantity >= 0)
-		writer_integer(writer, offer->quantity);
+	quantity_cell(writer, offer->quantity);
 	text_cell(writer, offer->source);
 	text_cell(writer, observed);
 	writer_raw(writer, "\r\n", 2);
+}
+
+static void history_row(struct writer *writer, const struct history_item *item)
+{
+	char at[CLOCK_TEXT];
+
+	clock_format(item->at_us, at);
+	writer_raw(writer, at, strlen(at));
+	text_cell(writer, names_text(&history_step_names, (int)item->step));
+	text_cell(writer, names_text(&history_event_names, (int)item->event));
+	writer_raw(writer, ",", 1);
+	writer_integer(writer, item->changes);
+	micros_cell(writer, item->first_micros);
+	micros_cell(writer, item->last_micros);
+	micros_cell(writer, item->low_micros);
+	micros_cell(writer, item->high_micros);
+	text_cell(writer, names_text(&availability_names, (int)item->availability));
+	quantity_cell(writer, item->quantity);
+	writer_raw(writer, "\r\n", 2);
+}
+
+void csv_history(struct writer *writer, const struct history_item *items, size_t count)
+{
+	static const char header[] =
+		"at,step,event,changes,open_usd_per_hour,last_usd_per_hour,low_usd_per_hour,"
+		"high_usd_per_hour,availability,quantity\r\n";
+
+	writer_raw(writer, header, sizeof(header) - 1);
+	for (size_t i = 0; i < count; i++)
+		history_row(writer, &items[i]);
 }

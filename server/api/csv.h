@@ -1,11 +1,17 @@
-/* CSV: a price page for spreadsheets (RFC 4180), with the columns of the JSON offer. */
+/* CSV: a price page, or a history, for spreadsheets (RFC 4180), with the columns of the JSON. */
 #ifndef SERVER_API_CSV_H
 #define SERVER_API_CSV_H
 
 #include "core/offer.h"
+#include "server/history.h"
 #include "server/json/writer.h"
+
+#define CSV_TYPE "text/csv; charset=utf-8; header=present"
 
 void csv_header(struct writer *writer);
 void csv_offer(struct writer *writer, const struct offer *offer);
+
+/* With its header; the columns of the JSON items. */
+void csv_history(struct writer *writer, const struct history_item *items, size_t count);
 
 #endif

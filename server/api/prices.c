@@ -33,50 +33,18 @@ static bool read_cursor(struct query_reader *reader, struct request *request,
 	return true;
 }
 
-/* "?provider=aws&cursor=...": relative, so that it holds under any prefix of a gateway. Also a
- * header, for what has no room for it (CSV). NULL on the last page. */
+/* NULL on the last page. */
 static const char *next_link(struct request *request, const struct price_filter *filter,
 			     const struct price_page *page, int64_t first_version,
 			     struct reply *reply)
 {
 	struct cursor cursor = {.version = first_version, .filter = filter->hash};
-	struct arena *arena = &request->arena;
-	const char *link = "?", *header;
-	int i;
 
 	if (!page->has_more)
 		return NULL;
 	memcpy(cursor.epoch, request->catalogue->epoch, sizeof(cursor.epoch));
 	price_filter_position(filter, page->offers[page->count - 1], &cursor);
-	for (i = 0; i < request->queries && link; i++) {
-		const char *value = query_encode(arena, request->query[i].value);
-		if (strcmp(request->query[i].name, "cursor") != 0)
-			link = value ? arena_printf(arena, "%s%s=%s&", link, request->query[i].name,
-						    value)
-				     : NULL;
-	}
-	link = link ? arena_printf(arena, "%scursor=%s", link, cursor_encode(arena, &cursor))
-		    : NULL;
-	header = link ? arena_printf(arena, "<%s>; rel=\"next\"", link) : NULL;
-	if (header)
-		reply_header(reply, "Link", header);
-	return link;
-}
-
-/* Accept decides, or `format` for clients that cannot set it. */
-static bool wants_csv(struct query_reader *reader, const struct request *request)
-{
-	static const char *const texts[] = {"json", "csv"};
-	static const struct names formats = {texts, 2};
-	const char *asked = request_query(request, "format");
-	int format = asked ? names_find(&formats, asked) : -1;
-
-	if (!asked)
-		return strcmp(request->accepted, "text/csv") == 0;
-	if (format < 0)
-		query_fault(reader, "format", "unknown_value", names_nearest(&formats, asked),
-			    "must be 'json' or 'csv'");
-	return format == 1;
+	return query_next(request, cursor_encode(&request->arena, &cursor), reply);
 }
 
 /* Without ages: a page that did not change is the same bytes. */
@@ -89,7 +57,7 @@ static bool write_csv(const struct price_page *page, struct reply *reply, struct
 	csv_header(&writer);
 	for (i = 0; i < page->count; i++)
 		csv_offer(&writer, page->offers[i]);
-	reply->content_type = "text/csv; charset=utf-8; header=present";
+	reply->content_type = CSV_TYPE;
 	return query_reply(&writer, reply, error);
 }
 
@@ -130,7 +98,7 @@ bool api_prices(struct request *request, struct reply *reply, struct error *erro
 	query_begin(&reader, request, price_parameters, error);
 	price_filter_read(&reader, request->catalogue, &filter);
 	query_whole(&reader, "limit", 1, PAGE_MAX, &limit);
-	is_csv = wants_csv(&reader, request);
+	is_csv = query_csv(&reader);
 	if (read_cursor(&reader, request, &filter, &cursor)) {
 		after = &cursor;
 		first_version = cursor.version;

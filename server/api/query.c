@@ -172,6 +172,41 @@ const char *query_encode(struct arena *arena, const char *text)
 	return out;
 }
 
+const char *query_next(struct request *request, const char *cursor, struct reply *reply)
+{
+	struct arena *arena = &request->arena;
+	const char *link = cursor ? "?" : NULL, *header;
+
+	for (int i = 0; i < request->queries && link; i++) {
+		const char *value = query_encode(arena, request->query[i].value);
+
+		if (strcmp(request->query[i].name, "cursor") != 0)
+			link = value ? arena_printf(arena, "%s%s=%s&", link, request->query[i].name,
+						    value)
+				     : NULL;
+	}
+	link = link ? arena_printf(arena, "%scursor=%s", link, cursor) : NULL;
+	header = link ? arena_printf(arena, "<%s>; rel=\"next\"", link) : NULL;
+	if (header)
+		reply_header(reply, "Link", header);
+	return link;
+}
+
+bool query_csv(struct query_reader *reader)
+{
+	static const char *const texts[] = {"json", "csv"};
+	static const struct names formats = {texts, 2};
+	const char *asked = request_query(reader->request, "format");
+	int format = asked ? names_find(&formats, asked) : -1;
+
+	if (!asked)
+		return strcmp(reader->request->accepted, "text/csv") == 0;
+	if (format < 0)
+		query_fault(reader, "format", "unknown_value", names_nearest(&formats, asked),
+			    "must be 'json' or 'csv'");
+	return format == 1;
+}
+
 uint64_t query_hash(uint64_t hash, const char *text)
 {
 	for (; *text; text++)

@@ -47,6 +47,13 @@ const char *query_encode(struct arena *arena, const char *text);
 #define QUERY_HASH_START UINT64_C(14695981039346656037)
 uint64_t query_hash(uint64_t hash, const char *text);
 
+/* The next page, "?provider=aws&cursor=...": relative, so that it holds under any prefix of a
+ * gateway. Also a header, for what has no room for it (CSV). NULL when memory is out. */
+const char *query_next(struct request *request, const char *cursor, struct reply *reply);
+
+/* Is CSV wanted? Accept decides, or `format` for clients that cannot set it. */
+bool query_csv(struct query_reader *reader);
+
 /* Gives the answer a weak ETag, of the catalogue's version and of what was asked. True when the
  * caller has that answer already: the reply is then complete. */
 bool query_not_modified(struct request *request, struct reply *reply);

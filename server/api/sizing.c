@@ -22,6 +22,7 @@ bool api_sizing(struct request *request, struct reply *reply, struct error *erro
 	if (!input || !sizing_compute(&input->request.workload, &request->arena, &sizing, error))
 		return false;
 	workload_warn(&input->request.workload, "/workload", &reader.warnings);
+	sizing_warn(&input->request.workload, &sizing, "/workload", &reader.warnings);
 	writer_init(&writer, ANSWER_BYTES_MAX);
 	render_sizing(&writer, input, &sizing, &reader.warnings);
 	return query_reply(&writer, reply, error);

@@ -232,6 +232,7 @@ static bool size(struct job *job)
 	}
 	error_init(&warnings, &job->arena);
 	workload_warn(&input->request.workload, "/workload", &warnings);
+	sizing_warn(&input->request.workload, &sizing, "/workload", &warnings);
 	writer_init(&writer, ANSWER_BYTES_MAX);
 	render_sizing(&writer, input, &sizing, &warnings);
 	return print_json(job, &writer);

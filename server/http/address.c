@@ -249,15 +249,3 @@ void listener_close(struct listener *listener)
 	close(listener->fd);
 	listener->fd = -1;
 }
-
-void address_peer(const struct sockaddr *address, char out[ADDRESS_TEXT])
-{
-	const void *host = NULL;
-
-	if (address && address->sa_family == AF_INET)
-		host = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
-	else if (address && address->sa_family == AF_INET6)
-		host = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-	if (!host || !inet_ntop(address->sa_family, host, out, ADDRESS_TEXT))
-		snprintf(out, ADDRESS_TEXT, "unix");
-}

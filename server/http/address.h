@@ -8,7 +8,6 @@
 #include "core/error.h"
 
 #include <stdbool.h>
-#include <sys/socket.h>
 
 #define ADDRESS_TEXT 128
 
@@ -36,8 +35,5 @@ bool listener_open(struct listener *listener, const char *address, const char *n
  * would hang otherwise. The descriptor stays, since other threads may be about to use it. */
 void listener_refuse(struct listener *listener);
 void listener_close(struct listener *listener);
-
-/* "192.0.2.7" or "unix" of a peer. */
-void address_peer(const struct sockaddr *address, char out[ADDRESS_TEXT]);
 
 #endif

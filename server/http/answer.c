@@ -3,6 +3,7 @@
 
 #include "server/clock.h"
 #include "server/http/problem.h"
+#include "server/later.h"
 #include "server/log.h"
 
 #include <stdatomic.h>
@@ -107,7 +108,9 @@ static void record(const struct exchange *exchange, const struct reply *reply)
 			.trace_id = request->trace_id,
 			.method = request->is_head ? "HEAD" : request->method,
 			.route = request->route ? request->route->operation : "-",
-			.client = exchange->connection->client,
+			.client = request->client,
+			.scheme = exchange->scheme,
+			.host = exchange->host,
 			.status = reply->status,
 			.duration_us = duration_us,
 			.bytes = has_body ? reply->length : 0,
@@ -161,6 +164,8 @@ enum MHD_Result answer_send(struct exchange *exchange, struct MHD_Connection *co
 	/* A slow reader shall hold no more than its answer. */
 	free(exchange->body);
 	exchange->body = NULL;
+	job_free(exchange->job);
+	exchange->job = NULL;
 	arena_release(&exchange->request.arena);
 	return result;
 }

@@ -21,7 +21,9 @@ struct exchange {
 	char allowed[ROUTE_ALLOW_TEXT];
 	char accepted[MEDIA_TYPE_TEXT];
 	char trace_id[33];
-	bool has_begun, is_refused, is_answered;
+	const char *scheme, *host; /* told by trusted proxies, or "" */
+	struct job *job;	   /* what it waits or has waited for, or NULL */
+	bool has_begun, is_refused, has_waited, is_answered;
 };
 
 /* Makes the answer and queues it; afterwards the request's memory is gone. */

@@ -2,6 +2,7 @@
 #include "server/http/connection.h"
 
 #include "server/clock.h"
+#include "server/http/wait.h"
 
 #include <linux/tcp.h> /* tcpi_bytes_received, which <netinet/tcp.h> lacks */
 #include <netinet/in.h>
@@ -45,6 +46,28 @@ void connection_enter(struct connection *connection, enum phase phase)
 	worker->phases[phase].newest = connection;
 }
 
+void connection_wait(struct connection *connection, int64_t deadline_us)
+{
+	struct worker *worker = connection->worker;
+	struct connection *before = worker->phases[PHASE_WAIT].newest;
+
+	unlink_connection(connection);
+	while (before && before->since_us > deadline_us)
+		before = before->previous;
+	connection->phase = PHASE_WAIT;
+	connection->since_us = deadline_us;
+	connection->previous = before;
+	connection->next = before ? before->next : worker->phases[PHASE_WAIT].oldest;
+	if (before)
+		before->next = connection;
+	else
+		worker->phases[PHASE_WAIT].oldest = connection;
+	if (connection->next)
+		connection->next->previous = connection;
+	else
+		worker->phases[PHASE_WAIT].newest = connection;
+}
+
 /*
  * When a peer's last bytes and its farewell arrive together, 0.9.75 reads the bytes, takes the
  * short read for "no more now", and never looks again: the connection would stay until its
@@ -84,6 +107,8 @@ static void unlink_left(struct connection *connection)
 
 void connection_cut(struct connection *connection)
 {
+	if (connection->phase == PHASE_WAIT)
+		wait_end(connection, "the client left");
 	unlink_connection(connection);
 	connection->was_cut = true;
 	shutdown(connection->fd, SHUT_RDWR);
@@ -118,6 +143,10 @@ static void expire(struct worker *worker, struct connection *connection)
 {
 	struct metrics *metrics = worker->http->server->metrics;
 
+	if (connection->phase == PHASE_WAIT) {
+		wait_end(connection, "the database did not answer in time");
+		return;
+	}
 	if (connection->phase == PHASE_HEAD)
 		metrics_rejected(metrics, METRICS_REJECTED_HEAD_TIMEOUT);
 	else if (connection->phase == PHASE_BODY)
@@ -175,7 +204,6 @@ static void connection_new(struct worker *worker, struct MHD_Connection *handle,
 	const union MHD_ConnectionInfo *address =
 		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	struct connection *connection = calloc(1, sizeof(*connection));
-	char client[ADDRESS_TEXT];
 
 	*state = connection;
 	worker->is_added = true;
@@ -187,8 +215,9 @@ static void connection_new(struct worker *worker, struct MHD_Connection *handle,
 	connection->fd = fd->connect_fd;
 	connection->phase = PHASES;
 	connection->is_surplus = worker->is_surplus_next;
-	address_peer(address ? address->client_addr : NULL, client);
-	snprintf(connection->client, sizeof(connection->client), "%.47s", client);
+	connection->peer = peer_of(address ? address->client_addr : NULL);
+	connection->is_trusted = trust_has(&worker->http->trust, &connection->peer);
+	peer_format(&connection->peer, connection->client);
 	connection_enter(connection, PHASE_HEAD);
 	watch_peer(connection);
 }

@@ -1,16 +1,19 @@
 /*
  * Exchanges: see exchange.h.
  *
- * libmicrohttpd calls exchange_step() once with the head, once for each piece of body, and once at
- * the end. A reply queued in the first call costs the connection, so only what cannot be read past
- * is answered there (broken framing, a body that is refused unread); every other verdict is kept
- * and told in the last call.
+ * libmicrohttpd calls exchange_step() once with the head, once for each piece of body, once at the
+ * end, and once more when what the answer had to wait for is there. A reply queued in the first
+ * call costs the connection, so only what cannot be read past is answered there (broken framing, a
+ * body that is refused unread); every other verdict is kept and told in the last call.
  */
 #include "server/http/exchange.h"
 
 #include "server/clock.h"
 #include "server/http/answer.h"
+#include "server/http/caller.h"
 #include "server/http/target.h"
+#include "server/http/wait.h"
+#include "server/later.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +24,9 @@
 #define HEAD_BYTES_MAX 16384
 #define ARENA_BYTES_MAX ((size_t)64 << 20)
 #define BODY_CAPACITY_FIRST 4096
-#define DRAIN_BYTES_MAX ((uint64_t)65536)      /* of a refused body with a declared length */
+/* Of a refused body with a declared length, which is read past: behind HAProxy, an answer that
+ * comes before the body has gone out is lost more often than not. Gateways stop larger ones. */
+#define DRAIN_BYTES_MAX ((uint64_t)1 << 20)
 #define OVERFLOW_BYTES_MAX ((uint64_t)1 << 20) /* of a chunked body, past its limit */
 
 static struct connection *connection_of(struct MHD_Connection *handle)
@@ -69,6 +74,8 @@ void *exchange_new(void *cls, const char *target, struct MHD_Connection *handle)
 	exchange->request.connection = handle;
 	exchange->request.now_us = clock_wall_us();
 	exchange->request.trace_id = exchange->request.accepted = "";
+	exchange->request.client = connection->client;
+	exchange->request.prefix = exchange->scheme = exchange->host = "";
 	exchange->request.target =
 		arena_strndup(&exchange->request.arena, target ? target : "", exchange->raw_length);
 	connection->exchange = exchange;
@@ -94,6 +101,7 @@ void exchange_free(void *cls, struct MHD_Connection *handle, void **state,
 	exchange->connection->exchange = NULL;
 	connection_enter(exchange->connection, PHASE_IDLE);
 	free(exchange->body);
+	job_free(exchange->job);
 	arena_release(&exchange->request.arena);
 	free(exchange);
 	*state = NULL;
@@ -102,11 +110,19 @@ void exchange_free(void *cls, struct MHD_Connection *handle, void **state,
 
 /* --- the head --- */
 
+struct fields {
+	struct framing *framing;
+	struct forwarded_lines forwarded;
+};
+
 static enum MHD_Result take_field(void *cls, enum MHD_ValueKind kind, const char *name,
 				  size_t name_length, const char *value, size_t value_length)
 {
+	struct fields *fields = cls;
+
 	(void)kind;
-	framing_field(cls, name, name_length, value ? value : "", value_length);
+	framing_field(fields->framing, name, name_length, value ? value : "", value_length);
+	forwarded_take(&fields->forwarded, name, name_length, value ? value : "", value_length);
 	return MHD_YES;
 }
 
@@ -149,9 +165,11 @@ static bool check_framing(struct exchange *exchange, struct MHD_Connection *hand
 			  const char *method, const char *version)
 {
 	struct error *error = &exchange->error;
+	struct fields fields = {.framing = &exchange->framing};
 
 	framing_method(&exchange->framing, method);
-	MHD_get_connection_values_n(handle, MHD_HEADER_KIND, take_field, &exchange->framing);
+	MHD_get_connection_values_n(handle, MHD_HEADER_KIND, take_field, &fields);
+	caller_take(exchange, &fields.forwarded);
 	check_raw_head(exchange, handle, method, version);
 	if (!framing_check(&exchange->framing, strcmp(version, "HTTP/1.0") == 0, error))
 		return false;
@@ -183,8 +201,9 @@ static bool find_route(struct exchange *exchange, const struct target *target)
 		snprintf(exchange->allowed, sizeof(exchange->allowed), "GET, HEAD, POST, OPTIONS");
 		return true;
 	}
-	routes_find(exchange->connection->worker->http->port, request->method, target->path,
-		    target->path_length, &match);
+	caller_take_path(exchange, target);
+	routes_find(exchange->connection->worker->http->port, request->method, request->path,
+		    request->path_length, &match);
 	memcpy(exchange->allowed, match.allowed, sizeof(exchange->allowed));
 	request->route = match.route;
 	if (!match.route && *match.allowed && strcmp(request->method, "OPTIONS") == 0)
@@ -375,5 +394,5 @@ enum MHD_Result exchange_step(void *cls, struct MHD_Connection *handle, const ch
 		return begin(exchange, handle, method, version);
 	if (*data_length > 0)
 		return take_body(exchange, data, data_length);
-	return answer_send(exchange, handle);
+	return wait_begin(exchange, handle) ? MHD_YES : answer_send(exchange, handle);
 }

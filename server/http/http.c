@@ -22,7 +22,14 @@ static int64_t microseconds(double seconds)
 	return (int64_t)(seconds * (double)US_PER_SECOND);
 }
 
-static void configure(struct http *http, const struct config *config)
+static enum forwarded_style forwarded_style(const char *text)
+{
+	if (strcmp(text, "rfc7239") == 0)
+		return FORWARDED_RFC7239;
+	return strcmp(text, "x") == 0 ? FORWARDED_X : FORWARDED_AUTO;
+}
+
+static bool configure(struct http *http, const struct config *config, struct error *error)
 {
 	http->connections_max = (unsigned)config->connections;
 	http->allowance_us[PHASE_HEAD] = microseconds(config->head_timeout_seconds);
@@ -32,6 +39,8 @@ static void configure(struct http *http, const struct config *config)
 	/* Probes and scrapes every few seconds are no news. */
 	http->logs_errors = http->port == ROUTE_API && strcmp(config->access_log, "off") != 0;
 	http->logs_success = http->port == ROUTE_API && strcmp(config->access_log, "all") == 0;
+	http->forwarded_style = forwarded_style(config->forwarded);
+	return trust_parse(&http->trust, config->trusted_proxies, error);
 }
 
 static void release(struct http *http)
@@ -93,8 +102,8 @@ struct http *http_start(struct server *server, enum route_port port, const char 
 	http->listener.fd = -1;
 	pthread_mutex_init(&http->reserve_lock, NULL);
 	http->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	configure(http, config);
-	if (!listener_open(&http->listener, address, port == ROUTE_API ? "api" : "ops",
+	if (!configure(http, config, error) ||
+	    !listener_open(&http->listener, address, port == ROUTE_API ? "api" : "ops",
 			   port == ROUTE_API ? 0 : 1, config->reuse_port, error) ||
 	    !start_workers(http, threads ? threads : 1, error)) {
 		stop_threads(http);

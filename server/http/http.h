@@ -19,6 +19,7 @@ struct server {
 	const struct config *config;
 	struct snapshot_slot *slot;
 	struct metrics *metrics;
+	struct later *later; /* NULL without a database */
 	_Atomic bool is_draining;
 
 	/* Lengths of recent answers by hash of target and ETag; see reply_not_modified(). */

@@ -1,6 +1,8 @@
 /* Problems: see problem.h. */
 #include "server/http/problem.h"
 
+#include "server/http/forwarded.h"
+#include "server/http/target.h"
 #include "server/json/writer.h"
 
 #include <stdio.h>
@@ -91,6 +93,17 @@ static void write_items(struct writer *writer, const struct error *error)
 	}
 }
 
+/* The path as the caller asked it, whatever a gateway has cut off. */
+static void write_instance(struct writer *writer, const struct request *request)
+{
+	char instance[FORWARDED_PREFIX_TEXT + TARGET_BYTES_MAX];
+	int length = snprintf(instance, sizeof(instance), "%s%.*s", request->prefix,
+			      (int)request->path_length, request->path);
+
+	writer_key(writer, "instance");
+	writer_string_n(writer, instance, (size_t)length);
+}
+
 static void write_problem(struct writer *writer, const struct error *error,
 			  const struct request *request)
 {
@@ -111,6 +124,8 @@ static void write_problem(struct writer *writer, const struct error *error,
 		writer_key(writer, "request_id");
 		writer_string(writer, request->request_id);
 	}
+	if (request && request->path)
+		write_instance(writer, request);
 	write_items(writer, error);
 	writer_end_object(writer);
 	writer_raw(writer, "\n", 1);

@@ -43,8 +43,13 @@ struct request {
 	const char *body;
 	size_t body_length;
 	char request_id[REQUEST_ID_TEXT];
+	const char *client; /* address of who asks, told by trusted proxies or seen */
+	const char *prefix; /* what the caller's path has before the route, or "" */
+	const char *path;   /* raw, after the prefix, not terminated; NULL until known */
+	size_t path_length;
 	const char *trace_id; /* 32 hex digits of traceparent, or "" */
 	const char *accepted; /* the one of route->produces that Accept asks for */
+	void *wanted;	      /* what the route's `later` noted, now read; else NULL */
 	void *connection;     /* the HTTP library's; for request_header() only */
 };
 

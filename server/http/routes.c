@@ -5,6 +5,7 @@
 #include "server/http/routes.h"
 
 #include "server/api/api.h"
+#include "server/reads.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,32 +14,42 @@
 #define JSON "application/json"
 #define REVALIDATE "public, no-cache"
 #define NEVER "no-store"
+#define NOW NULL
 
-/* method, pattern, operation, handler, body limit, Cache-Control, port, needs a snapshot, produces
- */
+static const struct route_later history = {api_history_ask, reads_history};
+
+/* method, pattern, operation, handler, body limit, Cache-Control, port, needs a snapshot, produces,
+ * needs the database */
 const struct route routes[] = {
 	{"POST", "/v1/recommendations", "createRecommendation", api_recommendations, BODY_MAX,
-	 NEVER, ROUTE_API, true, JSON},
-	{"POST", "/v1/sizing", "createSizing", api_sizing, BODY_MAX, NEVER, ROUTE_API, false, JSON},
+	 NEVER, ROUTE_API, true, JSON, NOW},
+	{"POST", "/v1/sizing", "createSizing", api_sizing, BODY_MAX, NEVER, ROUTE_API, false, JSON,
+	 NOW},
+	{"POST", "/v1/comparisons", "createComparison", api_comparisons, BODY_MAX, NEVER, ROUTE_API,
+	 true, JSON, NOW},
 	{"GET", "/v1/prices", "listPrices", api_prices, 0, REVALIDATE, ROUTE_API, true,
-	 JSON " text/csv"},
-	{"GET", "/v1/prices/{}", "getPrice", api_price, 0, REVALIDATE, ROUTE_API, true, JSON},
+	 JSON " text/csv", NOW},
+	{"GET", "/v1/prices/{}", "getPrice", api_price, 0, REVALIDATE, ROUTE_API, true, JSON, NOW},
+	{"GET", "/v1/prices/{}/history", "getPriceHistory", api_history, 0, REVALIDATE, ROUTE_API,
+	 false, JSON " text/csv", &history},
 	{"GET", "/v1/accelerators", "listAccelerators", api_accelerators, 0, REVALIDATE, ROUTE_API,
-	 true, JSON},
+	 true, JSON, NOW},
 	{"GET", "/v1/accelerators/{*}", "getAccelerator", api_accelerator, 0, REVALIDATE, ROUTE_API,
-	 true, JSON},
-	{"GET", "/v1/models", "listModels", api_models, 0, REVALIDATE, ROUTE_API, false, JSON},
-	{"GET", "/v1/models/{*}", "getModel", api_model, 0, REVALIDATE, ROUTE_API, false, JSON},
+	 true, JSON, NOW},
+	{"GET", "/v1/models", "listModels", api_models, 0, REVALIDATE, ROUTE_API, false, JSON, NOW},
+	{"GET", "/v1/models/{*}", "getModel", api_model, 0, REVALIDATE, ROUTE_API, false, JSON,
+	 NOW},
 	{"GET", "/v1/providers", "listProviders", api_providers, 0, REVALIDATE, ROUTE_API, true,
-	 JSON},
+	 JSON, NOW},
 	{"GET", "/v1/providers/{}", "getProvider", api_provider, 0, REVALIDATE, ROUTE_API, true,
-	 JSON},
+	 JSON, NOW},
 	{"GET", "/openapi.yaml", "getOpenapi", api_openapi, 0, "public, max-age=300", ROUTE_API,
-	 false, "application/yaml text/yaml text/plain"},
-	{"GET", "/livez", "getLiveness", ops_livez, 0, NEVER, ROUTE_OPS, false, JSON},
-	{"GET", "/readyz", "getReadiness", ops_readyz, 0, NEVER, ROUTE_OPS, false, JSON},
-	{"GET", "/startupz", "getStartup", ops_startupz, 0, NEVER, ROUTE_OPS, false, JSON},
-	{"GET", "/metrics", "getMetrics", ops_metrics, 0, NEVER, ROUTE_OPS, false, "text/plain"},
+	 false, "application/yaml text/yaml text/plain", NOW},
+	{"GET", "/livez", "getLiveness", ops_livez, 0, NEVER, ROUTE_OPS, false, JSON, NOW},
+	{"GET", "/readyz", "getReadiness", ops_readyz, 0, NEVER, ROUTE_OPS, false, JSON, NOW},
+	{"GET", "/startupz", "getStartup", ops_startupz, 0, NEVER, ROUTE_OPS, false, JSON, NOW},
+	{"GET", "/metrics", "getMetrics", ops_metrics, 0, NEVER, ROUTE_OPS, false, "text/plain",
+	 NOW},
 };
 const size_t routes_count = sizeof(routes) / sizeof(*routes);
 

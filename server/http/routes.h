@@ -10,8 +10,20 @@
 #define SERVER_HTTP_ROUTES_H
 
 #include "server/http/request.h"
+#include "server/later.h"
 
 enum route_port { ROUTE_API, ROUTE_OPS };
+
+/*
+ * Of a route whose answer needs the database. `ask` looks at the request and notes in `arena` what
+ * must be read; `read` reads it, on a thread of the pool; then the route's handler, back on the
+ * worker, finds it in request->wanted. Until then the connection is suspended.
+ */
+struct route_later {
+	bool (*ask)(struct request *request, struct arena *arena, void **wanted,
+		    struct error *error);
+	later_read *read;
+};
 
 struct route {
 	const char *method;
@@ -23,6 +35,7 @@ struct route {
 	enum route_port port;
 	bool needs_snapshot;  /* 503 with Retry-After until one is loaded */
 	const char *produces; /* media types of a 200, separated by spaces, the default first */
+	const struct route_later *later; /* NULL: answered from memory */
 };
 
 extern const struct route routes[];

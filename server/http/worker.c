@@ -11,6 +11,7 @@
 #include "server/clock.h"
 #include "server/http/connection.h"
 #include "server/http/exchange.h"
+#include "server/http/wait.h"
 #include "server/log.h"
 
 #include <errno.h>
@@ -178,6 +179,8 @@ static int next_due_ms(struct worker *worker)
 	int64_t due_us = (int64_t)WAIT_MS_MAX * 1000, now_us = clock_monotonic_us();
 	MHD_UNSIGNED_LONG_LONG library_ms;
 
+	if (worker->has_resumed) /* the library does not count them as due */
+		return 0;
 	if (MHD_get_timeout(worker->daemon, &library_ms) == MHD_YES && library_ms < WAIT_MS_MAX)
 		due_us = (int64_t)library_ms * 1000;
 	for (int phase = 0; phase < PHASES; phase++) {
@@ -233,6 +236,8 @@ static void *run(void *cls)
 			stop_accepting(worker);
 		handle_events(worker, events, count);
 		take_handed(worker);
+		waits_take_told(worker);
+		worker->has_resumed = false;
 		MHD_run(worker->daemon);
 		connections_cut_left(worker);
 		connections_expire(worker);
@@ -240,6 +245,8 @@ static void *run(void *cls)
 			connections_close_quiet(worker);
 		log_flush();
 	}
+	waits_end_all(worker);
+	MHD_run(worker->daemon); /* sends what that brought */
 	return NULL;
 }
 
@@ -254,8 +261,9 @@ static struct MHD_Daemon *daemon_new(struct worker *worker)
 {
 	/* The options are variadic: every value has exactly the type that the manual names. */
 	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-		exchange_step, worker, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG |
+			MHD_ALLOW_SUSPEND_RESUME,
+		0, NULL, NULL, exchange_step, worker, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
 		MHD_OPTION_URI_LOG_CALLBACK, exchange_new, worker, MHD_OPTION_NOTIFY_COMPLETED,
 		exchange_free, worker, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, worker,
 		MHD_OPTION_CONNECTION_LIMIT, worker->http->connections_max * 2 + 1024U,
@@ -306,6 +314,7 @@ bool worker_start(struct worker *worker, struct error *error)
 
 void worker_release(struct worker *worker)
 {
+	waits_take_told(worker); /* abandoned by now */
 	if (worker->daemon) {
 		take_handed(worker);
 		MHD_stop_daemon(worker->daemon);

@@ -11,7 +11,9 @@
 #define SERVER_HTTP_WORKER_H
 
 #include "server/http/address.h"
+#include "server/http/forwarded.h"
 #include "server/http/http.h"
+#include "server/http/trust.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -19,10 +21,12 @@
 struct MHD_Connection;
 struct MHD_Daemon;
 struct exchange;
+struct job;
 
 enum phase {
 	PHASE_HEAD,   /* from the accept, or from the next request's first line */
 	PHASE_BODY,   /* from the end of the head */
+	PHASE_WAIT,   /* suspended; in order of each one's own deadline (wait.h) */
 	PHASE_ANSWER, /* from the queued answer: the client must take it */
 	PHASE_IDLE,   /* kept alive */
 	PHASES
@@ -37,10 +41,12 @@ struct connection {
 	struct connection *previous_left,
 		*next_left; /* while has_left: others whose peer has, too */
 	bool has_left;	    /* the peer sends no more; it may still read */
-	int64_t since_us;
-	bool is_surplus; /* over the limit: its first request is answered 503 */
+	int64_t since_us;   /* PHASE_WAIT: until when */
+	bool is_surplus;    /* over the limit: its first request is answered 503 */
 	bool was_cut;
-	char client[48];
+	struct peer peer;
+	bool is_trusted;	/* the peer is a proxy whose word counts */
+	char client[PEER_TEXT]; /* the peer, as text */
 };
 
 struct handed { /* an accepted socket on its way to its worker */
@@ -67,9 +73,11 @@ struct worker {
 	bool is_surplus_next;	    /* of the socket being given to the library */
 	bool is_added;		    /* the library has told of it */
 	bool has_retired;	    /* accepts no more */
+	bool has_resumed;	    /* a suspended connection, since the library ran last */
 
-	pthread_mutex_t lock; /* guards `queue` */
+	pthread_mutex_t lock; /* guards the next two */
 	struct handed *queue;
+	struct job *told; /* by the pool, for this worker's connections */
 
 	_Atomic unsigned connections; /* handed over or open; for the balance between workers */
 };
@@ -82,6 +90,8 @@ struct http {
 	unsigned workers_count;
 	unsigned connections_max;
 	int64_t allowance_us[PHASES];
+	struct trust trust;
+	enum forwarded_style forwarded_style;
 	int reserve_fd; /* given up to refuse a newcomer when descriptors run out */
 	pthread_mutex_t reserve_lock;
 	_Atomic bool is_closed;	   /* accepts no more */
@@ -102,5 +112,8 @@ int worker_accept(struct http *http, struct worker *self);
 
 /* Moves a connection to the end of the list of `phase`, its time starting now. */
 void connection_enter(struct connection *connection, enum phase phase);
+
+/* Puts it among those that wait, until `deadline_us` (monotonic). */
+void connection_wait(struct connection *connection, int64_t deadline_us);
 
 #endif

@@ -219,24 +219,58 @@ static void print_counts(const struct feed *feed, const struct normalise_report 
 			(long long)report->unmapped_list[i].rows);
 }
 
-/* argv without "--page KIND"; the kind in *page, -1 when none was given. */
-static bool take_page(const struct provider *provider, int *argc, char **argv, int *page,
-		      struct error *error)
+/* argv without "--page KIND", which goes to *page (-1 when it is not there), and "--euro RATE". */
+static bool take_options(const struct provider *provider, int *argc, char **argv, int *page,
+			 struct exchange *euro, struct error *error)
 {
 	int kept = 0;
 
 	*page = -1;
 	for (int i = 0; i < *argc; i++) {
-		if (strcmp(argv[i], "--page") != 0) {
+		const char *value = i + 1 < *argc ? argv[i + 1] : "";
+
+		if (strcmp(argv[i], "--page") == 0) {
+			*page = find_page(provider, value);
+			if (*page < 0)
+				return error_set(error, ERROR_INVALID, "no such page: %.60s",
+						 value);
+			i++;
+		} else if (strcmp(argv[i], "--euro") == 0) {
+			euro->usd_micros = price_parse(value);
+			if (euro->usd_micros == PRICE_UNKNOWN)
+				return error_set(error, ERROR_INVALID,
+						 "--euro takes the dollars of a euro: \"%.60s\"",
+						 value);
+			i++;
+		} else {
 			argv[kept++] = argv[i];
-			continue;
 		}
-		*page = i + 1 < *argc ? find_page(provider, argv[++i]) : -1;
-		if (*page < 0)
-			return error_set(error, ERROR_INVALID, "no such page: %.60s", argv[i]);
 	}
 	*argc = kept;
 	return true;
+}
+
+/* Says whose rate a price in euros was worked out with: not the ECB's, as in the worker. */
+static void tell_euro(struct feed *feed, bool is_needed)
+{
+	size_t worked_out = 0;
+
+	for (size_t i = 0; i < feed->count; i++) {
+		struct offer *offer = &feed->offers[i];
+		const char *bank = strstr(offer->price_basis, " (ECB ");
+
+		if (!bank || strcmp(offer->original_currency, "EUR") != 0)
+			continue;
+		worked_out++;
+		offer->price_basis = feed_text(feed, arena_printf(feed->arena, "%.*s (as given)",
+								  (int)(bank - offer->price_basis),
+								  offer->price_basis));
+	}
+	if (worked_out)
+		fprintf(stderr, "%zu prices at %.6g USD a euro, as given\n", worked_out,
+			usd_from_micros(feed->euro.usd_micros));
+	else if (is_needed && feed->euro.usd_micros <= 0)
+		fprintf(stderr, "no rate for prices in euros, which are unknown so: --euro RATE\n");
 }
 
 /* In the order of a walk, whatever the order of the files: later pages refer to earlier ones. */
@@ -245,7 +279,7 @@ static bool parse_files(struct feed *feed, const struct provider *provider, int 
 {
 	int page;
 
-	if (!take_page(provider, &argc, argv, &page, error))
+	if (!take_options(provider, &argc, argv, &page, &feed->euro, error))
 		return false;
 	if (!argc && !parse_file(feed, provider, "-", page >= 0 ? page : 0, error))
 		return false;
@@ -272,7 +306,8 @@ int ingest_verb_parse(const struct config *config, int argc, char **argv)
 	(void)config;
 	if (!provider) {
 		fprintf(stderr,
-			"usage: gpupick parse PROVIDER [--page KIND] [FILE...]\nproviders:");
+			"usage: gpupick parse PROVIDER [--page KIND] [--euro RATE] [FILE...]\n"
+			"providers:");
 		for (size_t i = 0; i < providers_count; i++)
 			fprintf(stderr, " %s",
 				provider_find(providers[i]->id) == providers[i]
@@ -292,6 +327,7 @@ int ingest_verb_parse(const struct config *config, int argc, char **argv)
 	ok = parse_files(&feed, provider, argc - 1, argv + 1, &error) &&
 	     normalise(provider, &feed, &report, &error);
 	if (ok) {
+		tell_euro(&feed, provider->needs_euro);
 		for (size_t i = 0; ok && i < feed.count; i++)
 			ok = print_offer(&feed.offers[i], stdout) ||
 			     error_set(&error, ERROR_INTERNAL, "no memory");

@@ -239,15 +239,16 @@ bool connection_script(struct store *store, const char *sql, int timeout_ms, str
 bool connection_begin(struct store *store, enum transaction kind, int timeout_ms,
 		      struct error *error)
 {
+	static const char *const begin[] = {
+		[TRANSACTION_WRITE] = "begin isolation level read committed read write",
+		[TRANSACTION_VIEW] = "begin isolation level repeatable read read only",
+		[TRANSACTION_READ] = "begin isolation level read committed read only",
+	};
 	struct parameters parameters;
 	char statement[24];
 	bool done;
 
-	if (!connection_run(store,
-			    kind == TRANSACTION_VIEW
-				    ? "begin isolation level repeatable read read only"
-				    : "begin isolation level read committed read write",
-			    NULL, STORE_QUICK_MS, NULL, error))
+	if (!connection_run(store, begin[kind], NULL, STORE_QUICK_MS, NULL, error))
 		return false;
 	snprintf(statement, sizeof(statement), "%dms", timeout_ms);
 	parameters_init(&parameters);

@@ -97,9 +97,10 @@ bool connection_run(struct store *store, const char *sql, const struct parameter
 /* Several statements of a migration, in one go, without parameters. */
 bool connection_script(struct store *store, const char *sql, int timeout_ms, struct error *error);
 
-/* A transaction with its own lock and statement timeouts. Begin fails when the connection cannot be
- * opened; rollback never fails (it closes the connection when it must). */
-enum transaction { TRANSACTION_WRITE, TRANSACTION_VIEW };
+/* A transaction with its own lock and statement timeouts: it writes, or sees one moment (VIEW), or
+ * each statement sees its own (READ). Begin fails when the connection cannot be opened; rollback
+ * never fails (it closes the connection when it must). */
+enum transaction { TRANSACTION_WRITE, TRANSACTION_VIEW, TRANSACTION_READ };
 bool connection_begin(struct store *store, enum transaction kind, int timeout_ms,
 		      struct error *error);
 bool connection_commit(struct store *store, struct error *error);

@@ -4,7 +4,8 @@
 #define DAYS_AHEAD 7
 #define LOCK_TIMEOUT "5s" /* gives way to readers and batches: the next round tries again */
 
-static bool run_with(struct store *store, const char *sql, int64_t number, struct error *error)
+static bool run_with(struct store *store, const char *sql, int64_t number, int64_t second,
+		     struct error *error)
 {
 	struct parameters parameters;
 	bool done = false;
@@ -18,6 +19,8 @@ static bool run_with(struct store *store, const char *sql, int64_t number, struc
 	parameters_release(&parameters);
 	parameters_init(&parameters);
 	parameters_integer(&parameters, number);
+	if (second)
+		parameters_integer(&parameters, second);
 	done = done && connection_run(store, sql, &parameters, STORE_WRITE_MS, NULL, error);
 	parameters_release(&parameters);
 	if (done)
@@ -28,12 +31,14 @@ static bool run_with(struct store *store, const char *sql, int64_t number, struc
 
 bool store_housekeeping(struct store *store, struct error *error)
 {
-	return run_with(store, "select make_price_days($1::bigint::int)", DAYS_AHEAD, error) &&
+	return run_with(store, "select make_price_days($1::bigint::int)", DAYS_AHEAD, 0, error) &&
 	       run_with(store, "select drop_price_days($1::bigint::int)", STORE_KEEP_CHANGES_DAYS,
-			error) &&
+			0, error) &&
+	       run_with(store, "select drop_price_hours($1::bigint::int, $2::bigint::int)",
+			STORE_KEEP_HOURS_DAYS, STORE_KEEP_DAYS_DAYS, error) &&
 	       run_with(store,
 			"delete from ingest_run"
 			" where started_at < clock_timestamp() - make_interval(days => "
 			"$1::bigint::int)",
-			STORE_KEEP_RUNS_DAYS, error);
+			STORE_KEEP_RUNS_DAYS, 0, error);
 }

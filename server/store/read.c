@@ -84,9 +84,10 @@ static bool read_providers(struct store *store, struct arena *arena, struct stor
 		"select provider, case when source = 'bundled' then '' else source end, outcome, "
 		"detail,"
 		" last_attempt_at, last_success_at, refresh_seconds,"
-		" rows_seen, rows_accepted, rows_rejected, rows_unmapped"
-		" from feed f where source <> 'bundled' or not exists (select from feed other"
-		" where other.provider = f.provider and other.source <> 'bundled')"
+		" rows_seen, rows_accepted, rows_rejected, rows_unmapped, rejections, rows_usual"
+		" from feed f where outcome <> 'removed' and (source <> 'bundled' or not exists"
+		" (select from feed other where other.provider = f.provider"
+		" and other.source <> 'bundled' and other.outcome <> 'removed'))"
 		" order by provider, source",
 		NULL, STORE_READ_MS, error);
 	int64_t now_us = clock_wall_us();
@@ -111,6 +112,8 @@ static bool read_providers(struct store *store, struct arena *arena, struct stor
 		status->rows_accepted = cell_integer(result, i, 8);
 		status->rows_rejected = cell_integer(result, i, 9);
 		status->rows_unmapped = cell_integer(result, i, 10);
+		status->rejections = copy(arena, result, i, 11, &failed);
+		status->rows_usual = cell_integer(result, i, 12);
 		status->is_stale = !failed && store_is_stale(status, now_us);
 	}
 	PQclear(result);
@@ -242,6 +245,94 @@ bool store_read_source(struct store *store, const char *provider, const char *so
 	*out = rows.offers;
 	*count = rows.count;
 	return true;
+}
+
+bool store_read_offers(struct store *store, const uint64_t *ids, size_t ids_count,
+		       struct arena *arena, struct offer **out, size_t *count, struct error *error)
+{
+	struct parameters parameters;
+	struct offer_rows rows = {.count = 0};
+	struct column column;
+	bool done;
+
+	if (!connection_begin(store, TRANSACTION_VIEW, STORE_READ_MS, error))
+		return false;
+	parameters_init(&parameters);
+	column_begin(&column, &parameters, COLUMN_BIGINT, ids_count);
+	for (size_t i = 0; i < ids_count; i++)
+		column_integer(&column, (int64_t)ids[i]);
+	column_end(&column);
+	done = offers_read(store, "o.id = any ($1)", &parameters, arena, &rows, error);
+	parameters_release(&parameters);
+	if (!end_view(store, done, error))
+		return false;
+	*out = rows.offers;
+	*count = rows.count;
+	return true;
+}
+
+static bool take_prices(struct store *store, struct store_price *prices, size_t *count,
+			struct error *error)
+{
+	const size_t most = *count;
+	int rows;
+
+	*count = 0;
+	do {
+		PGresult *result = connection_query(store, "fetch 20000 from offer_prices", NULL,
+						    STORE_READ_MS, error);
+
+		if (!result)
+			return false;
+		rows = PQntuples(result);
+		for (int i = 0; i < rows && *count < most; i++)
+			prices[(*count)++] = (struct store_price){
+				.id = (uint64_t)cell_integer(result, i, 0),
+				.micros = cell_is_null(result, i, 1) ? PRICE_UNKNOWN
+								     : cell_integer(result, i, 1)};
+		PQclear(result);
+	} while (rows > 0);
+	return true;
+}
+
+#define ON_SALE " from offer where provider = $1 and source = $2 and withdrawn_at is null"
+
+static bool read_prices(struct store *store, const struct parameters *parameters,
+			struct arena *arena, struct store_price **out, size_t *count,
+			struct error *error)
+{
+	PGresult *result = connection_query(store, "select count(*)" ON_SALE, parameters,
+					    STORE_READ_MS, error);
+
+	if (!result)
+		return false;
+	*count = (size_t)cell_integer(result, 0, 0);
+	PQclear(result);
+	*out = arena_array(arena, *count ? *count : 1, sizeof(**out));
+	if (!*out)
+		return error_set(error, ERROR_STORE, "no memory for %zu prices", *count);
+	return connection_run(store,
+			      "declare offer_prices no scroll cursor for"
+			      " select id, price_micros" ON_SALE,
+			      parameters, STORE_READ_MS, NULL, error) &&
+	       take_prices(store, *out, count, error);
+}
+
+bool store_read_prices(struct store *store, const char *provider, const char *source,
+		       struct arena *arena, struct store_price **out, size_t *count,
+		       struct error *error)
+{
+	struct parameters parameters;
+	bool done;
+
+	if (!connection_begin(store, TRANSACTION_VIEW, STORE_READ_MS, error))
+		return false;
+	parameters_init(&parameters);
+	parameters_text(&parameters, provider);
+	parameters_text(&parameters, source);
+	done = read_prices(store, &parameters, arena, out, count, error);
+	parameters_release(&parameters);
+	return end_view(store, done, error);
 }
 
 bool store_has_live(struct store *store, const char *provider, bool *out, struct error *error)

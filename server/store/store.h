@@ -11,6 +11,7 @@
 #include "core/catalogue.h"
 #include "core/error.h"
 #include "core/offer.h"
+#include "server/history.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,6 +85,11 @@ bool store_is_stale(const struct provider_status *status, int64_t now_us);
 bool store_read_since(struct store *store, const char *epoch, int64_t since, struct arena *arena,
 		      struct store_view *out, struct error *error);
 
+/* What became of one offer: fills the lower half of `history`. Each of its few statements may take
+ * `timeout_ms`. A replica of the database that lags may tell less than another did. */
+bool store_read_history(struct store *store, struct history *history, struct arena *arena,
+			int timeout_ms, struct error *error);
+
 /* --- writing, for the ingest leader --- */
 
 /* True when this connection now is the leader (session advisory lock, with a token that every batch
@@ -128,12 +134,30 @@ struct store_run {
 	const char *detail;
 	int64_t refresh_seconds;
 	int64_t requests, bytes, rows_seen, rows_accepted, rows_rejected, rows_unmapped;
+	const char *rejections; /* refused rows by reason: "no_price 2, schema 1"; may be NULL */
 	int64_t inserted, changed, unchanged, withdrawn;
 };
 bool store_record_run(struct store *store, const struct store_run *run, struct error *error);
 
-/* Offers on sale of one source, for the guard's comparison with the last good set. */
+/* The median of rows_accepted over a feed's good runs of the last fortnight; 0 = none. */
+bool store_read_usual(struct store *store, const char *provider, const char *source, int64_t *rows,
+		      struct error *error);
+
+/* Offers on sale of one source: the last good set of a feed that remembers. */
 bool store_read_source(struct store *store, const char *provider, const char *source,
+		       struct arena *arena, struct offer **out, size_t *count, struct error *error);
+
+/* The same by id and price alone, in any order: a million fit in 16 MB. */
+struct store_price {
+	uint64_t id;
+	int64_t micros; /* PRICE_UNKNOWN = not known */
+};
+bool store_read_prices(struct store *store, const char *provider, const char *source,
+		       struct arena *arena, struct store_price **out, size_t *count,
+		       struct error *error);
+
+/* Offers by id, in any order, as store_read_source() gives them. */
+bool store_read_offers(struct store *store, const uint64_t *ids, size_t ids_count,
 		       struct arena *arena, struct offer **out, size_t *count, struct error *error);
 
 /* What ingest/guard remembers of a feed between refreshes: an opaque text, "" at first. */
@@ -142,12 +166,29 @@ bool store_read_guard(struct store *store, const char *provider, const char *sou
 bool store_write_guard(struct store *store, const char *provider, const char *source,
 		       const char *state, struct error *error);
 
+/* What a feed that remembers noted at its last good refresh, "" at first; see ingest/provider.h. */
+bool store_read_memo(struct store *store, const char *provider, const char *source,
+		     struct arena *arena, char **out, struct error *error);
+bool store_write_memo(struct store *store, const char *provider, const char *source,
+		      const char *memo, struct error *error);
+
+/* Feeds whose source begins with `prefix`, but for those whose last outcome is STORE_REMOVED: a
+ * feed that is there no more and is no longer shown. */
+#define STORE_REMOVED "removed"
+struct store_source {
+	const char *provider, *source;
+};
+bool store_read_sources(struct store *store, const char *prefix, struct arena *arena,
+			struct store_source **out, size_t *count, struct error *error);
+
 /* True when the provider has any offer on sale whose source is not "bundled". */
 bool store_has_live(struct store *store, const char *provider, bool *out, struct error *error);
 
 /* Makes day partitions ahead, rolls up and drops what retention no longer keeps. Hourly is plenty.
  */
 #define STORE_KEEP_CHANGES_DAYS 8 /* a cursor of a week ago still works */
+#define STORE_KEEP_HOURS_DAYS 90
+#define STORE_KEEP_DAYS_DAYS 730
 #define STORE_KEEP_RUNS_DAYS 30
 bool store_housekeeping(struct store *store, struct error *error);
 

@@ -65,7 +65,7 @@ static void workload_of(const struct row *row, struct request *request)
 	layout->weight_format = layout->kv_format = FORMAT_BF16;
 	if (workload->task == TASK_INFERENCE) {
 		workload->engine = ENGINE_TRANSFORMERS;
-		workload->prompt_tokens = (int64_t)row_number(row, "seq_len", 1);
+		workload->prompt_tokens = row_count(row, "seq_len", 1);
 		workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_engine |
 				   1ull << WORKLOAD_prompt_tokens;
 		return;
@@ -75,7 +75,7 @@ static void workload_of(const struct row *row, struct request *request)
 							    : METHOD_FULL;
 	workload->stack = is_unsloth ? STACK_UNSLOTH : STACK_HUGGINGFACE;
 	workload->precision = PRECISION_BF16;
-	workload->sequence_length = (int64_t)row_number(row, "seq_len", 0);
+	workload->sequence_length = row_count(row, "seq_len", 0);
 	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_method |
 			   1ull << WORKLOAD_stack | 1ull << WORKLOAD_precision |
 			   1ull << WORKLOAD_sequence_length;
@@ -103,7 +103,7 @@ static enum skip run(const struct row *row, struct result *result)
 	reason = request_parallelism(gpus > 1 ? "naive pipeline" : "", gpus, &request.layout);
 	if (reason || (reason = request_complete(&request)))
 		return reason;
-	request.layout.micro_batch = (int64_t)row_number(row, "micro_batch", 1);
+	request.layout.micro_batch = row_count(row, "micro_batch", 1);
 	request.layout.accumulation = 16;
 	request.layout.sequences = 1;
 	memory_prepare(&request.workload, &basis);

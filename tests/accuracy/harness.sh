@@ -34,6 +34,15 @@ good="train_full,$model,A100 SXM4 80GB,1,,512,1,bf16,full,adamw,peak reserved,60
 rows "$good" "${good/512/}" "${good/measured/claim}" "${good/peak reserved/buffers}" "${good/adamw/apollo}" >"$folder/memory.csv"
 rows "$good" "${good/adamw/apollo}" >"$folder/few.csv"
 rows >"$folder/empty.csv"
+# A card that nobody knows, with a budget of cache that depends on it; degrees that are none; a table of elsewhere.
+cache="serve_kv,$model,Zorg 9000,1,,512,,bf16,,,KV cache memory,60,GiB,someone,measured"
+rows "$cache" "${cache/Zorg 9000/H100 SXM5 80GB}" >"$folder/card.csv"
+rows "${good/,1,,512/,0,tp=0,512}" "${good/,1,,512/,1e30,pp=-3,512}" "${good/,1,,512/,1,,1e30}" >"$folder/degrees.csv"
+cat >"$folder/speed.csv" <<'TABLE'
+id,kind,source,quality,model,params_total,params_active,layers,hidden,heads,kv_heads,ffn,vocab,gpu,gpus,nodes,interconnect,tp,pp,dp,cp,ep,weight_dtype,compute_dtype,kv_dtype,seq_len_or_isl_osl,micro_batch,global_batch_or_concurrency,checkpointing,metric,measured_value,software_version,notes
+a,serve_throughput,someone,measured,meta-llama/Llama-2-7b-hf,,,,,,,,,A100 SXM4 80GB,0,0,,0,0,-1,0,0,bf16,bf16,,128/128,,8,,output tok/s,500,vLLM 0.6,
+b,pretrain,someone,measured,meta-llama/Llama-2-7b-hf,,,,,,,,,A100 SXM4 80GB,8,0,,0,0,-1,0,0,bf16,bf16,,2048,0,64,full,tokens/s/gpu,3000,FSDP,
+TABLE
 
 expect 0 '^usage: ' --help
 expect 2 '^usage: ' --no-such-option
@@ -47,5 +56,8 @@ expect 0 '"id": "r2", "reason": "[^"]+", "class": "columns_insufficient"' --memo
 expect 0 '"id": "r3", "reason": "a claim[^"]+", "class": "not_a_measurement"' --memory "$folder/memory.csv" --json
 expect 0 '"id": "r4", "reason": "[^"]+", "class": "not_offered"' --memory "$folder/memory.csv" --json
 expect 0 '"id": "r5", "reason": "[^"]+", "class": "not_offered"' --memory "$folder/memory.csv" --json
+expect 0 '"kind": "serve_kv", .*"rows": 2, .*"used": 1,' --memory "$folder/card.csv" --json
+expect 0 '"kind": "train_full", .*"rows": 3,' --memory "$folder/degrees.csv" --json
+expect 0 '"kind": "serve_throughput", .*"rows": 1,' --throughput "$folder/speed.csv" --json
 expect 1 '1 of 2 rows whose columns suffice are compared: under 85 %' --memory "$folder/few.csv" --check
 [ $faults -eq 0 ]

@@ -84,6 +84,14 @@ static bool is_padded(const struct row *row)
 	       row_has(row, "source", "unsloth@");
 }
 
+/* What an engine left to its cache, which depends on the card. */
+static bool is_budget(const struct row *row)
+{
+	return !row_has(row, "metric", "KV self") &&
+	       (row_has(row, "metric", "kv tokens") || row_has(row, "metric", "kv blocks") ||
+		row_has(row, "metric", "KV cache") || row_has(row, "metric", "KV pool"));
+}
+
 /* The cache's counters, of one GPU; NAN where the row read another one. */
 static double kv_counter(const struct row *row, const struct request *request,
 			 const struct memory_basis *basis, const struct memory_estimate *memory)
@@ -93,8 +101,7 @@ static double kv_counter(const struct row *row, const struct request *request,
 
 	if (text_has(metric, "KV self"))
 		return memory->kv_cache_bytes;
-	if (!text_has(metric, "kv tokens") && !text_has(metric, "kv blocks") &&
-	    !text_has(metric, "KV cache") && !text_has(metric, "KV pool"))
+	if (!is_budget(row))
 		return (double)NAN;
 	budget = memory_kv_capacity(basis, &request->layout, request->cards[0]);
 	/* Not one of the product's questions: taken at its default there. */
@@ -189,8 +196,7 @@ static enum skip run_row(const struct row *row, struct request *request, struct 
 	if (reason || (reason = request_complete(request)))
 		return reason;
 	if ((reason = request_cards(row_text(row, "gpu"), request)) &&
-	    (row_has(row, "metric", "kv tokens") || row_has(row, "metric", "kv blocks") ||
-	     row_has(row, "metric", "available KV") || row_has(row, "metric", "KV pool")))
+	    (is_budget(row) || row_has(row, "metric", "available KV")))
 		return reason;
 	memory_prepare(&request->workload, &basis);
 	memory_estimate(&basis, &request->layout, request->cards_count ? request->cards[0] : NULL,

@@ -56,7 +56,7 @@ enum skip memory_serving_request(const struct row *row, struct request *request)
 	struct layout *layout = &request->layout;
 	const char *load = row_text(row, "concurrency_or_tokens");
 	enum skip reason = request_parallelism(row_text(row, "parallelism"),
-					       row_number(row, "gpus", 1), layout);
+					       row_count(row, "gpus", 1), layout);
 	double length = row_number(row, "seq_len", 0);
 	double prompt = text_number_after(load, "input ", text_number_after(load, "prefill ", 0));
 	double output = text_number_after(

@@ -9,7 +9,7 @@
 static bool is_plain_trainer(const struct row *row)
 {
 	return row_has(row, "optim_dtype_notes", "DeepSpeed/HF Trainer") &&
-	       row_number(row, "gpus", 1) <= 1 && row_has(row, "kind", "train_lora");
+	       row_count(row, "gpus", 1) <= 1 && row_has(row, "kind", "train_lora");
 }
 
 /* Software that a source's runs use, as the stack that has its habits. */
@@ -162,7 +162,7 @@ static enum skip recompute_of(const struct row *row, struct layout *layout)
 
 static enum skip length_of(const struct row *row, int64_t *out)
 {
-	*out = (int64_t)row_number(row, "seq_len", 0);
+	*out = row_count(row, "seq_len", 0);
 	if (*out <= 0)
 		return SKIP_LENGTH_NOT_STATED;
 	/* The peak follows the longest sample, which the column does not tell for short ones. */
@@ -183,7 +183,7 @@ static enum skip not_described(const struct row *row)
 		return SKIP_LOADED_WHOLE;
 	if (row_has(row, "notes", "GPU 0 of"))
 		return SKIP_EMPTIER_GPU;
-	if (row_number(row, "gpus", 0) > 1 && row_has(row, "source", "litgpt") &&
+	if (row_count(row, "gpus", 0) > 1 && row_has(row, "source", "litgpt") &&
 	    row_has(row, "source", "config_hub"))
 		return SKIP_ONE_GPU_OF_MANY;
 	return SKIP_NONE;
@@ -191,7 +191,7 @@ static enum skip not_described(const struct row *row)
 
 static enum skip training_layout(const struct row *row, struct layout *layout)
 {
-	double gpus = row_number(row, "gpus", 0);
+	double gpus = row_count(row, "gpus", 0);
 	enum skip reason;
 
 	if ((reason = recompute_of(row, layout)) ||
@@ -199,9 +199,9 @@ static enum skip training_layout(const struct row *row, struct layout *layout)
 		return reason;
 	if (row_number(row, "micro_batch_per_gpu", 0) <= 0)
 		return SKIP_MICRO_BATCH_NOT_STATED;
-	layout->micro_batch = (int64_t)row_number(row, "micro_batch_per_gpu", 1);
+	layout->micro_batch = row_count(row, "micro_batch_per_gpu", 1);
 	/* A recipe that does not say accumulates: so do the defaults of the tools. */
-	layout->accumulation = (int64_t)row_number(row, "grad_accum", 16);
+	layout->accumulation = row_count(row, "grad_accum", 16);
 	/* Megatron-Bridge always runs the distributed optimizer. */
 	if (row_has(row, "optim_dtype_notes", "distributed optimizer") ||
 	    (row_has(row, "source", "Megatron-Bridge") && layout->sharding == SHARDING_NONE))
@@ -225,7 +225,7 @@ static enum skip adapter_request(const struct row *row, bool is_qlora, struct re
 	struct workload *workload = &request->workload;
 	struct layout *layout = &request->layout;
 
-	workload->lora_rank = (int64_t)row_number(row, "lora_rank", 8);
+	workload->lora_rank = row_count(row, "lora_rank", 8);
 	workload->lora_targets = (int)targets_of(row);
 	workload->dora = row_has(row, "notes", "dora");
 	workload->train_embeddings = row_has(row, "lora_targets", "lm_head fully trained");

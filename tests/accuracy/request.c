@@ -15,7 +15,7 @@ static struct layer_kind layer_from_columns(const struct row *row)
 {
 	double hidden = row_number(row, "hidden", 0), heads = row_number(row, "heads", 0);
 	struct layer_kind kind = {
-		.count = (int)row_number(row, "layers", 0),
+		.count = row_count(row, "layers", 0),
 		.attention = ATTENTION_GROUPED,
 		.heads = (int)heads,
 		.kv_heads = (int)row_number(row, "kv_heads", heads),
@@ -28,9 +28,9 @@ static struct layer_kind layer_from_columns(const struct row *row)
 	if (experts > 1 && active > 0) {
 		kind.experts = (int)experts;
 		kind.experts_active = (int)active;
-		kind.moe_ffn = (int)row_number(row, "ffn", 0);
+		kind.moe_ffn = row_count(row, "ffn", 0);
 	} else {
-		kind.ffn = (int)row_number(row, "ffn", 0);
+		kind.ffn = row_count(row, "ffn", 0);
 	}
 	return kind;
 }
@@ -69,8 +69,8 @@ static enum skip architecture_from_columns(const struct row *row, struct archite
 		return SKIP_MODEL_NOT_GIVEN;
 	*out = (struct architecture){.family = "columns",
 				     .modality = MODALITY_TEXT,
-				     .hidden = (int)row_number(row, "hidden", 0),
-				     .vocab = (int)row_number(row, "vocab", 0),
+				     .hidden = row_count(row, "hidden", 0),
+				     .vocab = row_count(row, "vocab", 0),
 				     .native_format = FORMAT_BF16,
 				     .kinds_count = 1};
 	out->kinds[0] = layer_from_columns(row);
@@ -197,8 +197,8 @@ static bool label_matches(const char *label, const char *name)
 			while ((found = strcasestr(found, word))) {
 				bool starts = found == name || !isalnum((unsigned char)found[-1]);
 				char next = found[length];
-				/* "H20" must not be "H200", "A100" must not be "A1000". */
-				bool ends = !isdigit((unsigned char)next) ||
+				/* "H20" must not be "H200", nor "A100" an "A100X". */
+				bool ends = !isalnum((unsigned char)next) ||
 					    !isdigit((unsigned char)word[length - 1]);
 
 				if (starts && ends)
@@ -266,34 +266,36 @@ enum format request_format(const char *text)
 		{"fp16", FORMAT_FP16},
 		{"fp32", FORMAT_FP32},
 	};
+	size_t longest = 0;
+	enum format found = FORMAT_AUTO;
 
-	/* GGUF names: "gguf Q4_K_M". The longest one wins. */
-	if (text_has(text, "gguf") || text_has(text, "Q4_K") || text_has(text, "q8_0")) {
-		size_t longest = 0;
-		enum format found = FORMAT_AUTO;
+	/* GGUF names: "gguf Q4_K_M", "Q6_K". The longest one wins. */
+	for (int i = FORMAT_AUTO + 1; i < FORMATS; i++) {
+		const char *name = names_text(&format_names, i);
 
-		for (int i = FORMAT_AUTO + 1; i < FORMATS; i++) {
-			const char *name = names_text(&format_names, i);
-
-			if (format_is_gguf((enum format)i) && text_has(text, name) &&
-			    strlen(name) > longest) {
-				longest = strlen(name);
-				found = (enum format)i;
-			}
+		if (format_is_gguf((enum format)i) && text_has(text, name) &&
+		    strlen(name) > longest) {
+			longest = strlen(name);
+			found = (enum format)i;
 		}
-		if (found != FORMAT_AUTO || !text_has(text, "F16"))
-			return found;
-		return FORMAT_FP16;
 	}
+	if (found != FORMAT_AUTO)
+		return found;
+	if (text_has(text, "gguf"))
+		return text_has(text, "F16") ? FORMAT_FP16 : FORMAT_AUTO;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (text_has(text, words[i].word))
 			return words[i].format;
 	return FORMAT_AUTO;
 }
 
+#define DEGREE_MOST 1e6
+
 static int degree(const char *text, const char *key, int fallback)
 {
-	return (int)text_number_after(text, key, fallback);
+	double value = text_number_after(text, key, fallback);
+
+	return value >= 1 && value <= DEGREE_MOST ? (int)value : fallback;
 }
 
 enum skip request_parallelism(const char *text, double gpus, struct layout *layout)

@@ -4,6 +4,7 @@
 static const char *const class_text[SKIP_CLASSES] = {
 	[COLUMNS_INSUFFICIENT] = "columns_insufficient",
 	[NOT_A_MEASUREMENT] = "not_a_measurement",
+	[OUT_OF_SCOPE] = "out_of_scope",
 	[NOT_OFFERED] = "not_offered",
 	[DOUBTFUL] = "doubtful",
 };
@@ -66,7 +67,7 @@ static const struct {
 					"measured in a unit that does not convert"},
 	[SKIP_REFUSED] = {NOT_OFFERED, "the product refuses the request"},
 	[SKIP_CARD_UNKNOWN] = {NOT_OFFERED, "card not in the table"},
-	[SKIP_CARD_NOT_RENTED] = {NOT_OFFERED, "hardware that nobody rents out"},
+	[SKIP_CARD_NOT_RENTED] = {OUT_OF_SCOPE, "hardware that nobody rents out"},
 	[SKIP_CARD_WITHOUT_SPEED] = {NOT_OFFERED, "card without the figures that speed needs"},
 	[SKIP_MODEL_DOES_NOT_ADD_UP] =
 		{NOT_OFFERED, "model unknown and its dimensions do not add up to its parameters"},

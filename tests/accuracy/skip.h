@@ -1,7 +1,7 @@
 /*
- * Why a row is not compared. Each reason belongs to a class: what the columns do not tell and what
- * is no measurement of its kind's figure leave the share of rows alone, the rest counts against the
- * predictor.
+ * Why a row is not compared. Each reason belongs to a class: what the columns do not tell, what is
+ * no measurement of its kind's figure and hardware that cannot be rented leave the share of rows
+ * alone, the rest counts against the predictor.
  */
 #ifndef TESTS_ACCURACY_SKIP_H
 #define TESTS_ACCURACY_SKIP_H
@@ -11,6 +11,7 @@
 enum skip_class {
 	COLUMNS_INSUFFICIENT,
 	NOT_A_MEASUREMENT,
+	OUT_OF_SCOPE, /* hardware that nobody rents out: the product is never asked about it */
 	NOT_OFFERED, /* by the product, or not told apart by the harness */
 	DOUBTFUL,
 	SKIP_CLASSES

@@ -24,13 +24,13 @@ static enum skip excluded(const struct row *row)
 		if (row_has(row, "metric", rules[i].metric))
 			return rules[i].reason;
 	if (row_has(row, "source", "GPU-Benchmarks-on-LLM-Inference") &&
-	    row_has(row, "gpu", "A100 SXM4") && row_number(row, "gpus", 1) > 1)
+	    row_has(row, "gpu", "A100 SXM4") && row_count(row, "gpus", 1) > 1)
 		return SKIP_BROKEN_RUN;
 	if (row_has(row, "interconnect", "weak board"))
 		return SKIP_LANES_NOT_STATED;
 	/* A page's prose, of which the note quotes where it starts from: half of its table's total
 	 * of two GPUs. */
-	if (row_has(row, "notes", "stated by source:") && row_number(row, "gpus", 1) > 1)
+	if (row_has(row, "notes", "stated by source:") && row_count(row, "gpus", 1) > 1)
 		return SKIP_OWN_NOTE;
 	if (row_has(row, "quality", "claimed"))
 		return SKIP_CLAIM_OF_SPEED;

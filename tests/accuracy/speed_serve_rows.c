@@ -195,10 +195,11 @@ static double default_sequences(const struct row *row, const struct workload *wo
 static int tensor_of(const struct row *row)
 {
 	static const char *const words[] = {"-tp ", "-tp-size "};
-	int tensor = (int)row_number(row, "tp", 0);
+	int tensor = row_count(row, "tp", 0);
 
 	for (size_t i = 0; tensor == 0 && i < sizeof(words) / sizeof(words[0]); i++)
-		tensor = (int)text_number_after(row_text(row, "notes"), words[i], 0);
+		tensor = (int)fmin(1e6,
+				   fmax(0, text_number_after(row_text(row, "notes"), words[i], 0)));
 	return tensor;
 }
 
@@ -206,14 +207,14 @@ static enum skip layout_of(const struct row *row, struct request *request, doubl
 {
 	struct layout *layout = &request->layout;
 	struct workload *workload = &request->workload;
-	int gpus = (int)row_number(row, "gpus", 1);
+	int gpus = row_count(row, "gpus", 1);
 	struct memory_basis basis;
 	struct memory_estimate memory;
 	double context = (double)workload->prompt_tokens + (double)workload->output_tokens / 2,
 	       room;
 
 	layout->tensor_parallel = tensor_of(row);
-	layout->pipeline_parallel = (int)row_number(row, "pp", 1);
+	layout->pipeline_parallel = row_count(row, "pp", 1);
 	layout->expert_parallel = layout->context_parallel = layout->data_parallel = 1;
 	layout->expert_tensor_parallel = 0;
 	layout->micro_batch = layout->accumulation = 1;
@@ -252,7 +253,7 @@ static enum skip compare(const struct row *row, const struct request *request,
 	const char *metric = row_text(row, "metric"), *kind = row_text(row, "kind");
 	const struct workload *workload = &request->workload;
 	double value = row_number(row, "measured_value", (double)NAN),
-	       gpus = row_number(row, "gpus", 1);
+	       gpus = row_count(row, "gpus", 1);
 	double output = (double)workload->output_tokens, prompt = (double)workload->prompt_tokens;
 	double latency = speed->prefill.seconds *
 				 (request->layout.sequences > 1 ? request->layout.sequences : 1) +

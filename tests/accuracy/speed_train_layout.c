@@ -47,20 +47,20 @@ enum skip speed_train_layout(const struct row *row, const struct request *reques
 			     struct layout *layout)
 {
 	const char *recompute = row_text(row, "checkpointing"), *notes = row_text(row, "notes");
-	double gpus = row_number(row, "gpus", 0), nodes = row_number(row, "nodes", 0);
+	double gpus = row_count(row, "gpus", 0), nodes = row_count(row, "nodes", 0);
 	int stack = request->workload.stack;
 	bool is_rack = text_has(request->cards[0]->form_factor, "superchip") &&
 		       request->cards[0]->compute_capability >= 100;
 
 	if (gpus <= 0)
 		return SKIP_GPUS_NOT_STATED;
-	layout->tensor_parallel = (int)row_number(row, "tp", 0);
-	layout->pipeline_parallel = (int)row_number(row, "pp", 0);
-	layout->context_parallel = (int)row_number(row, "cp", 0);
-	layout->expert_parallel = (int)row_number(row, "ep", 0);
+	layout->tensor_parallel = row_count(row, "tp", 0);
+	layout->pipeline_parallel = row_count(row, "pp", 0);
+	layout->context_parallel = row_count(row, "cp", 0);
+	layout->expert_parallel = row_count(row, "ep", 0);
 	layout->expert_tensor_parallel = 1;
-	layout->data_parallel = (int)row_number(row, "dp", 0);
-	layout->micro_batch = (int64_t)row_number(row, "micro_batch", 0);
+	layout->data_parallel = row_count(row, "dp", 0);
+	layout->micro_batch = row_count(row, "micro_batch", 0);
 	/* Its batch is that of a rank, which goes through a pipeline one by one. */
 	if (stack == STACK_TORCHTITAN && layout->pipeline_parallel > 1)
 		layout->micro_batch = 1;
@@ -98,6 +98,9 @@ static bool complete(const struct row *row, struct layout *layout)
 	double global = row_number(row, "global_batch_or_concurrency", 0);
 
 	if (model > gpus || gpus % model)
+		return false;
+	/* Experts are spread over the GPUs of a stage, and no further. */
+	if (gpus / layout->pipeline_parallel % layout->expert_parallel)
 		return false;
 	layout->data_parallel = gpus / model;
 	layout->accumulation = 1;

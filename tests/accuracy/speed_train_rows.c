@@ -125,7 +125,7 @@ static enum skip workload_of(const struct row *row, struct request *request)
 	reason = precision_of(row, request->cards[0], workload);
 	if (reason)
 		return reason;
-	workload->sequence_length = (int64_t)row_number(row, "seq_len_or_isl_osl", 0);
+	workload->sequence_length = row_count(row, "seq_len_or_isl_osl", 0);
 	if (text_has(length, "Alpaca") || text_has(length, "<="))
 		return SKIP_SAMPLES_ARE_SHORTER;
 	if (workload->sequence_length <= 0)
@@ -162,7 +162,7 @@ static double measured_tokens(const struct row *row, const struct request *reque
 	const char *metric = row_text(row, "metric");
 	const struct architecture *architecture = &request->architecture;
 	double value = row_number(row, "measured_value", (double)NAN),
-	       gpus = row_number(row, "gpus", 1);
+	       gpus = row_count(row, "gpus", 1);
 	double length = (double)request->workload.sequence_length;
 	double both = workload_sequence_tokens(&request->workload);
 	double global = row_number(row, "global_batch_or_concurrency", 0);

@@ -116,6 +116,15 @@ double row_number(const struct row *row, const char *column, double fallback)
 	return end == text ? fallback : value;
 }
 
+#define COUNT_MOST 1e8
+
+int row_count(const struct row *row, const char *column, int fallback)
+{
+	double value = row_number(row, column, fallback);
+
+	return value >= 1 && value <= COUNT_MOST ? (int)value : fallback;
+}
+
 bool text_has(const char *text, const char *word)
 {
 	return strcasestr(text, word) != NULL;

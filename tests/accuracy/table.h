@@ -27,6 +27,9 @@ const char *row_text(const struct row *row, const char *column);
 /* The number that the cell starts with; `fallback` when there is none. */
 double row_number(const struct row *row, const char *column, double fallback);
 
+/* The same for what is counted: `fallback` for less than 1, or more than anybody has, as well. */
+int row_count(const struct row *row, const char *column, int fallback);
+
 /* Whether the cell holds `word` anywhere, letter case ignored. */
 bool row_has(const struct row *row, const char *column, const char *word);
 bool text_has(const char *text, const char *word);

@@ -6,12 +6,34 @@ GPUPICK_BINARY=build/server/gpupick GPUPICK_MAKE_SNAPSHOT=build/tests/api/make_s
 """
 import os
 import re
+import subprocess
+import sys
+import time
 
+import requests
 import yaml
-from service import ROOT, Service
+from service import BINARY, ROOT, Service
+
+sys.path[:0] = [os.path.join(ROOT, "tests", "store"), os.path.join(ROOT, "tests", "gateway")]
+import price_list_rounds  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from gateway import Server, get  # noqa: E402
 
 PATH = os.path.join(ROOT, "openapi", "openapi.yaml")
 BEGIN, END = "    # --- real answers, written by tests/api/examples.py ---\n", "    # --- end ---\n"
+
+
+def history():
+    """Of a price list that changed, from a database of its own."""
+    with Cluster() as cluster:
+        subprocess.run([BINARY, "migrate"], env={"GPUPICK_DATABASE_URL": cluster.url}, check=True)
+        price_list_rounds.run(cluster.url)
+        with Server(snapshot=False, database_url=cluster.url) as server:
+            while server.ask(get("/readyz"), "ops").status != 200:
+                time.sleep(0.05)
+            url = "http://%s/v1/prices" % server.addresses["api"]
+            offer = requests.get(url + "?count=8", timeout=20).json()["items"][0]["id"]
+            return requests.get(url + "/%s/history" % offer, timeout=20)
 
 
 def main():
@@ -29,6 +51,7 @@ def main():
                 "/v1/comparisons", dict(bodies["MethodsComparison"]["value"],
                                         variants=bodies["MethodsComparison"]["value"]["variants"][:2]))),
             "PriceAnswer": ("One offer", service.get("/v1/prices?limit=1&provider=lambda")),
+            "HistoryAnswer": ("Listed, changed, withdrawn, back", history()),
             "InvalidAnswer": ("Every fault at once", service.post("/v1/sizing", {
                 "workload": {"task": "finetune", "method": "qlora", "precison": "bf16",
                              "epochs": "3", "model": "meta-llama/Llama-3.1-71B"}})),

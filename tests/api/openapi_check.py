@@ -17,6 +17,7 @@ from service import BINARY, ROOT, Service
 
 METHODS = ("get", "post", "put", "patch", "delete")
 OPS = ("/livez", "/readyz", "/startupz", "/metrics")
+NEED_DATABASE = ("getPriceHistory",)  # their good answers are checked where there is one: test_history.py
 resolvers = {}
 
 
@@ -37,19 +38,24 @@ def close(schema):
             close(part)
 
 
-def setUpModule():
-    global service, contract, closed, tables, operations
-    service = Service()
+def read_contract():
+    global contract, closed, operations
     contract = load()
     closed = copy.deepcopy(contract)
     close(closed["components"])
-    tables = json.loads(subprocess.run([os.environ["GPUPICK_PRINT_CONTRACT"]], check=True,
-                                       capture_output=True).stdout)
     operations = {}
     for path, item in contract["paths"].items():
         for method in METHODS:
             if method in item:
                 operations[item[method]["operationId"]] = (method, path, item[method])
+
+
+def setUpModule():
+    global service, tables
+    service = Service()
+    read_contract()
+    tables = json.loads(subprocess.run([os.environ["GPUPICK_PRINT_CONTRACT"]], check=True,
+                                       capture_output=True).stdout)
 
 
 def tearDownModule():
@@ -198,7 +204,8 @@ class Tables(unittest.TestCase):
             for parameter in parameters:
                 if parameter["in"] == "query" and "example" in parameter:
                     answer = service.get(filled, params={parameter["name"]: parameter["example"]})
-                    self.assertEqual(answer.status_code, 200, (name, parameter["name"], answer.text))
+                    self.assertEqual(answer.status_code, 503 if name in NEED_DATABASE else 200,
+                                     (name, parameter["name"], answer.text))
 
 
 class Answers(unittest.TestCase):
@@ -296,6 +303,9 @@ class Answers(unittest.TestCase):
         self.check("listPrices", service.get("/v1/prices?limit=0&x=1"))
         self.check("listPrices", service.get("/v1/prices", headers={"Accept": "image/png"}))
         self.check("getPrice", service.get("/v1/prices/0123456789abcdef"))
+        self.check("getPriceHistory", service.get("/v1/prices/0123456789abcdef/history"))
+        self.check("getPriceHistory", service.get("/v1/prices/x/history"))
+        self.check("getPriceHistory", service.get("/v1/prices/x/history?step=year&from=now"))
         self.check("getModel", service.get("/v1/models/no/such"))
         self.check("getAccelerator", service.get("/v1/accelerators/no-such"))
         self.check("getProvider", service.get("/v1/providers/no-such"))

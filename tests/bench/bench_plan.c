@@ -1,12 +1,14 @@
 /*
  * What one recommendation costs in CPU, against the number of shapes and of offers.
  *
- *   bench_plan [LARGEST]     offers from 10,000 up to LARGEST (default 1,000,000)
+ *   bench_plan [LARGEST [CASE]]  offers from 10,000 up to LARGEST (default 1,000,000); CASE, the
+ *                                start of a name: whole new answers to that one alone
  *
- * Every figure is the median of repeated runs in process CPU time, over a handful of workloads:
- * planning alone against shapes; then against offers an answer to a workload that is new and to one
- * whose plans are kept, with the search for remedies where one is due, and under the dearest of
- * several filters. Markets are made from a seed, so that only the machine differs between runs.
+ * Every figure is the median of repeated runs in process CPU time: planning alone against shapes;
+ * whole answers to new workloads over 400 shapes, remedies included, the mean of ten ordinary ones
+ * and the dearest of some that are hard; then against offers an answer to a workload that is new
+ * and to one whose plans are kept, and under the dearest of several filters. Markets are made from
+ * a seed, so that only the machine differs between runs.
  */
 #include "tests/core/market.h"
 
@@ -114,20 +116,40 @@ static double measure(answer_function *answer_with, const struct recommend_reque
 	return median(times);
 }
 
+/* Ten ordinary requests, then what is hard. */
+#define ORDINARY 10
+
 static const struct {
 	const char *name, *model, *fields;
 	int max_nodes;
 } cases[] = {
-	{"qlora 70B", "meta-llama/Llama-3.1-70B",
-	 "task=finetune method=qlora sequence_length=2048 micro_batch=1 total_tokens=50000000", 0},
-	{"full 70B", "meta-llama/Llama-3.1-70B", "task=finetune method=full total_tokens=100000000",
-	 0},
 	{"serve 8B, 32 at 8k", "meta-llama/Llama-3.1-8B",
 	 "task=inference prompt_tokens=7936 output_tokens=256 concurrency=32", 0},
 	{"serve 8B, 5 a second", "meta-llama/Llama-3.1-8B",
 	 "task=inference prompt_tokens=1000 output_tokens=300 requests_per_second=5", 0},
+	{"serve 70B, 2 a second in 2 s", "meta-llama/Llama-3.1-70B",
+	 "task=inference prompt_tokens=2000 output_tokens=400 requests_per_second=2 "
+	 "max_ttft_seconds=2",
+	 0},
+	{"serve 32B in batch", "Qwen/Qwen2.5-32B",
+	 "task=inference mode=batch prompt_tokens=1000 output_tokens=500 requests=1000000", 0},
+	{"lora 8B", "meta-llama/Llama-3.1-8B",
+	 "task=finetune method=lora sequence_length=4096 total_tokens=50000000", 0},
+	{"qlora 70B", "meta-llama/Llama-3.1-70B",
+	 "task=finetune method=qlora sequence_length=2048 micro_batch=1 total_tokens=50000000", 0},
+	{"full 8B", "meta-llama/Llama-3.1-8B", "task=finetune method=full total_tokens=100000000",
+	 0},
+	{"full 70B", "meta-llama/Llama-3.1-70B", "task=finetune method=full total_tokens=100000000",
+	 0},
+	{"pretrain 1B", "meta-llama/Llama-3.2-1B", "task=pretrain total_tokens=20000000000", 0},
+	{"pretrain 8B, 4 nodes", "meta-llama/Llama-3.1-8B",
+	 "task=pretrain total_tokens=100000000000", 4},
 	{"serve 671B of experts", "deepseek-ai/DeepSeek-V3",
 	 "task=inference prompt_tokens=4096 output_tokens=512 concurrency=64", 0},
+	{"serve 671B, 20 a second", "deepseek-ai/DeepSeek-V3",
+	 "task=inference prompt_tokens=4096 output_tokens=512 requests_per_second=20 "
+	 "max_ttft_seconds=3 max_tpot_seconds=0.05",
+	 16},
 	{"pretrain 70B, 16 nodes", "meta-llama/Llama-3.1-70B",
 	 "task=pretrain stack=megatron total_tokens=1000000000000", 16},
 	{"pretrain 671B, 1024 nodes", "deepseek-ai/DeepSeek-V3",
@@ -241,6 +263,67 @@ static double measure_filters(const struct recommend_request *asked,
 	return worst;
 }
 
+/* A market of 400 shapes: of those of a larger one, evenly spread. */
+#define ANSWER_SHAPES 400
+#define ANSWER_OFFERS 14000
+
+static struct catalogue *make_answer_catalogue(struct market *market)
+{
+	struct market larger;
+	struct catalogue *whole, *catalogue;
+
+	market_init(&larger, ANSWER_OFFERS);
+	market_add_random(&larger, ANSWER_OFFERS, 1);
+	market_init(market, ANSWER_OFFERS);
+	whole = market_build(&larger);
+	for (uint32_t i = 0; whole && i < whole->lists_count; i++) {
+		const struct offer_list *list = &whole->lists[i];
+		uint64_t number = (uint64_t)list->shape * ANSWER_SHAPES;
+
+		if (number / whole->shapes_count == (number + ANSWER_SHAPES) / whole->shapes_count)
+			continue;
+		for (uint32_t j = 0; j < list->count; j++)
+			market->offers[market->count++] =
+				whole->offers[whole->by_price[list->first + j]];
+	}
+	catalogue = market_build(market);
+	if (!whole || !catalogue)
+		exit(1);
+	catalogue_free(whole);
+	market_release(&larger);
+	return catalogue;
+}
+
+/* Whole answers to new workloads, with remedies, against the targets. */
+static void measure_answers(const char *only)
+{
+	struct market market;
+	struct catalogue *catalogue = make_answer_catalogue(&market);
+	double sum = 0, worst = 0;
+
+	printf("New workloads over %u shapes, %u offers, ms of CPU of the whole answer, remedies "
+	       "included\n",
+	       catalogue->shapes_count, catalogue->offers_count);
+	for (size_t i = 0; i < CASES; i++) {
+		struct recommend_request request = request_of(i);
+		double time;
+
+		if (only && strncmp(cases[i].name, only, strlen(only)) != 0)
+			continue;
+		time = measure(recommend, &request, catalogue);
+		printf("  %-28s %7.3f  without remedies %7.3f\n", cases[i].name, time,
+		       measure(recommend_once, &request, catalogue));
+		worst = time > worst ? time : worst;
+		if (i < ORDINARY)
+			sum += time / ORDINARY;
+	}
+	if (!only)
+		printf("  mean of the first %d: %.3f (target 1); dearest of all: %.3f (target 5)\n",
+		       ORDINARY, sum, worst);
+	catalogue_free(catalogue);
+	market_release(&market);
+}
+
 static void measure_market(size_t offers)
 {
 	static struct bench_keeper kept;
@@ -279,7 +362,12 @@ int main(int count, char **arguments)
 {
 	size_t largest = count > 1 ? strtoul(arguments[1], NULL, 10) : 1000000;
 
+	if (count > 2) {
+		measure_answers(arguments[2]);
+		return 0;
+	}
 	measure_shapes();
+	measure_answers(NULL);
 	for (size_t offers = 10000; offers <= largest; offers *= 10)
 		measure_market(offers);
 	return 0;

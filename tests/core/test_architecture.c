@@ -114,6 +114,16 @@ START_TEST(cross_attention_keeps_what_the_encoder_gave)
 }
 END_TEST
 
+START_TEST(a_layer_has_a_mixer_an_mlp_or_both)
+{
+	const struct architecture *nano = known("nvidia/Nemotron-3-Nano-30B-A3B");
+
+	ck_assert_int_eq(architecture_layers(nano), 52);
+	ck_assert_int_eq(architecture_blocks(nano), 52);
+	ck_assert_int_eq(architecture_blocks(known("google-t5/t5-small")), 2 * 12);
+}
+END_TEST
+
 START_TEST(indexer_keys_are_counted_apart)
 {
 	const struct architecture *deepseek = known("deepseek-ai/DeepSeek-V3.2");
@@ -241,6 +251,7 @@ int main(void)
 	tcase_add_test(tests, a_tied_table_counts_once);
 	tcase_add_test(tests, windows_and_states_bound_the_cache);
 	tcase_add_test(tests, cross_attention_keeps_what_the_encoder_gave);
+	tcase_add_test(tests, a_layer_has_a_mixer_an_mlp_or_both);
 	tcase_add_test(tests, indexer_keys_are_counted_apart);
 	tcase_add_test(tests, forward_flops_follow_the_published_formula);
 	tcase_add_test(tests, experts_that_rest_cost_no_flops);

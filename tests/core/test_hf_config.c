@@ -259,6 +259,8 @@ START_TEST(absurd_sizes_are_refused)
 {
 	static const char *const texts[] = {
 		"{" LLAMA ",\"num_key_value_heads\":64}",
+		"{" LLAMA ",\"num_key_value_heads\":5}",
+		"{" LLAMA ",\"num_attention_heads\":33,\"num_key_value_heads\":11}",
 		"{" LLAMA ",\"head_dim\":1e12}",
 		"{" LLAMA ",\"head_dim\":-1}",
 		"{" LLAMA ",\"head_dim\":1.5}",

@@ -41,7 +41,7 @@ START_TEST(quantisation_says_the_format)
 		enum format format;
 	} cases[] = {
 		{"{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":128}", FORMAT_GPTQ},
-		{"{\"quant_method\":\"gptq\",\"bits\":8}", FORMAT_INT8},
+		{"{\"quant_method\":\"gptq\",\"bits\":8}", FORMAT_GPTQ_INT8},
 		{"{\"quant_method\":\"awq\",\"bits\":4}", FORMAT_AWQ},
 		{"{\"load_in_4bit\":true,\"bnb_4bit_quant_type\":\"nf4\"}", FORMAT_NF4},
 		{"{\"load_in_4bit\":true,\"bnb_4bit_quant_type\":\"nf4\","
@@ -79,6 +79,8 @@ START_TEST(quantisation_says_the_format)
 		{"{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\"}", FORMAT_NVFP4},
 		{"{\"quant_method\":\"aqlm\",\"nbits_per_codebook\":16}", FORMAT_AUTO},
 		{"{\"quant_method\":\"hqq\"}", FORMAT_AUTO},
+		{"{\"quant_method\":\"awq\",\"bits\":8}", FORMAT_AUTO},
+		{"\"fp8\"", FORMAT_AUTO},
 	};
 	struct architecture architecture;
 
@@ -91,6 +93,7 @@ START_TEST(quantisation_says_the_format)
 		ck_assert(read_text(text, &architecture));
 		ck_assert_msg(architecture.native_format == cases[i].format, "%s",
 			      cases[i].quantisation);
+		ck_assert(architecture.native_format_unknown == (cases[i].format == FORMAT_AUTO));
 	}
 }
 END_TEST

@@ -250,6 +250,18 @@ START_TEST(adapter_parameters_follow_rank_and_targets)
 }
 END_TEST
 
+/* Mamba has no q and v: in_proj 2560 to 10240 and out_proj 5120 to 2560 of 64 layers, rank 8. */
+START_TEST(state_layers_have_adapters_of_their_own)
+{
+	struct request request =
+		training("state-spaces/mamba-2.8b-hf", METHOD_LORA, STACK_HUGGINGFACE, 512);
+
+	estimate(&request);
+	ck_assert_double_eq_tol(request.basis.adapter_parameters,
+				8.0 * (2560 + 10240 + 5120 + 2560) * 64, 0.05 * 8 * 20480 * 64);
+}
+END_TEST
+
 START_TEST(terms_sum_to_what_is_allocated)
 {
 	static const enum method methods[] = {METHOD_FULL, METHOD_LORA, METHOD_QLORA};
@@ -370,15 +382,31 @@ START_TEST(paged_and_offloaded_states_leave_the_card)
 }
 END_TEST
 
-/* 16 tokens: half a block a sequence is lost when the context is not a multiple. */
+/* 2,049 tokens are 129 blocks of 16, and 2,064 are as well. */
 START_TEST(cache_blocks_round_up)
 {
 	struct request even = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1024);
 	struct request odd = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1025);
+	struct request full = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1040);
 
 	estimate(&even);
 	estimate(&odd);
-	ck_same(odd.memory.kv_cache_bytes - even.memory.kv_cache_bytes, 9 * 131072);
+	estimate(&full);
+	ck_same(odd.memory.kv_cache_bytes - even.memory.kv_cache_bytes, 16 * 131072);
+	ck_same(odd.memory.kv_cache_bytes, full.memory.kv_cache_bytes);
+}
+END_TEST
+
+/* 61 layers over 4 stages: the fullest has 16. */
+START_TEST(the_fullest_stage_holds_most_of_the_cache)
+{
+	struct request request = serving("moonshotai/Kimi-K2-Instruct", 1, 4096, 1024);
+
+	request.layout.pipeline_parallel = 4;
+	request.layout.gpus_per_node = 4;
+	estimate(&request);
+	ck_same(request.memory.kv_bytes_per_token, 16 * 576 * 2);
+	ck_same(request.memory.kv_cache_bytes, 5120.0 * 16 * 576 * 2);
 }
 END_TEST
 
@@ -467,12 +495,14 @@ int main(void)
 	tcase_add_test(tcase, megatron_keeps_six_and_twelve_over_d);
 	tcase_add_test(tcase, pure_bf16_training_peaks_in_the_optimizer_step);
 	tcase_add_test(tcase, adapter_parameters_follow_rank_and_targets);
+	tcase_add_test(tcase, state_layers_have_adapters_of_their_own);
 	tcase_add_test(tcase, terms_sum_to_what_is_allocated);
 	tcase_add_test(tcase, memory_is_monotonic);
 	tcase_add_test(tcase, recompute_saves_and_none_costs_most);
 	tcase_add_test(tcase, scores_cost_memory_only_without_fused_attention);
 	tcase_add_test(tcase, paged_and_offloaded_states_leave_the_card);
 	tcase_add_test(tcase, cache_blocks_round_up);
+	tcase_add_test(tcase, the_fullest_stage_holds_most_of_the_cache);
 	tcase_add_test(tcase, the_budget_leaves_the_rest_to_the_cache);
 	tcase_add_test(tcase, what_only_reads_has_no_cache);
 	tcase_add_test(tcase, a_decoder_keeps_the_keys_of_its_source_once);

@@ -505,6 +505,23 @@ static const char *const cards[] = {"L4 24GB",	      "L40S 48GB",	"A100 SXM4 80G
 				    "MI300X 192GB",   "RTX 4090 24GB"};
 #define CARDS (sizeof(cards) / sizeof(cards[0]))
 
+/* The whole batch at once adds up no gradients and may fit where half of it does not. */
+START_TEST(batches_between_those_that_fit_are_judged_too)
+{
+	struct workload workload =
+		market_workload("togethercomputer/RedPajama-INCITE-3B-v1",
+				"task=pretrain stack=torchtitan sequence_length=128 "
+				"global_batch=64");
+	struct shape shape = shape_of("RTX A5000 24GB", 2, false);
+	struct plan_set set;
+
+	plan_of(&workload, &shape, 1, &set);
+	ck_assert_int_eq(set.count, 1);
+	ck_assert_int_ne(set.plans[0].fit, FIT_NO);
+	check_plan(&workload, &shape, &set.plans[0]);
+}
+END_TEST
+
 START_TEST(every_plan_of_random_workloads_holds)
 {
 	uint64_t state = 4242;
@@ -577,6 +594,7 @@ int main(void)
 	tcase_add_test(tests, too_few_machines_for_a_rate_is_a_miss_of_speed);
 	tcase_add_test(tests, offload_comes_only_where_it_is_asked);
 	tcase_add_test(tests, a_slice_has_its_share);
+	tcase_add_test(tests, batches_between_those_that_fit_are_judged_too);
 	tcase_add_test(tests, every_plan_of_random_workloads_holds);
 	tcase_add_test(tests, more_asked_never_fits_where_less_does_not);
 	suite_add_tcase(suite, tests);

@@ -3,6 +3,7 @@
 #include "core/sizing.h"
 
 #include "core/model.h"
+#include "tests/core/market.h"
 #include "tests/suite.h"
 
 #include <math.h>
@@ -126,6 +127,33 @@ START_TEST(a_kv_cache_of_known_size)
 }
 END_TEST
 
+/* No list is empty in silence. */
+START_TEST(what_has_no_card_says_why)
+{
+	static const struct {
+		const char *model, *fields, *code;
+	} cases[] = {
+		{"meta-llama/Llama-3.1-8B", "task=inference", NULL},
+		{"meta-llama/Llama-3.1-8B", "task=inference tensor_parallel=32", "no_layout"},
+		{"google-t5/t5-large", "task=inference engine=vllm", "engine_lacks_architecture"},
+		{"moonshotai/Kimi-K2-Instruct", "task=pretrain sharding=none", "no_room"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct workload workload = market_workload(cases[i].model, cases[i].fields);
+		struct error warnings;
+		struct sizing sizing;
+
+		error_init(&warnings, &arena);
+		ck_assert(sizing_compute(&workload, &arena, &sizing, &error));
+		sizing_warn(&workload, &sizing, "/w", &warnings);
+		ck_assert_msg(!warnings.first == !cases[i].code, "%s", cases[i].fields);
+		if (cases[i].code)
+			ck_assert_str_eq(warnings.first->code, cases[i].code);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("sizing");
@@ -133,6 +161,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, training_lists_every_number_of_gpus_with_its_choices);
+	tcase_add_test(tests, what_has_no_card_says_why);
 	tcase_add_test(tests, what_the_caller_fixed_is_not_varied);
 	tcase_add_test(tests, serving_splits_only_by_what_divides_the_heads);
 	tcase_add_test(tests, a_kv_cache_of_known_size);

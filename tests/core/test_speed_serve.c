@@ -37,6 +37,34 @@ START_TEST(prefill_is_compute)
 }
 END_TEST
 
+/* AccelMark: 28,650 tokens of Llama-3.1-8B alone in vLLM. */
+START_TEST(a_prompt_alone_reaches_the_ceiling)
+{
+	static const struct {
+		const char *card;
+		double seconds;
+	} rows[] = {{"A100 SXM4 80GB", 1 / 0.3523}, {"H100 SXM5 80GB", 1 / 0.9287}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct request request =
+			request_of("meta-llama/Llama-3.1-8B", TASK_INFERENCE, rows[i].card, 1);
+		double alone;
+
+		request.workload.engine = ENGINE_VLLM;
+		request.workload.prompt_tokens = 28650;
+		request.workload.output_tokens = 16;
+		request.workload.given |= SAID(engine) | SAID(prompt_tokens) | SAID(output_tokens);
+		estimate(&request);
+		alone = request.speed.prefill.seconds;
+		ck_within(alone, rows[i].seconds, 0.15);
+		/* With others a prompt takes longer. */
+		request.layout.sequences = 2;
+		estimate(&request);
+		ck_assert_double_gt(request.speed.prefill.seconds, alone);
+	}
+}
+END_TEST
+
 /* transformers' eager loop: 607 us a layer, so 0.6B decodes hardly faster than 4B (notes 4). */
 START_TEST(eager_engines_are_bound_by_overhead)
 {
@@ -135,6 +163,12 @@ START_TEST(single_streams_are_as_published)
 		 * times as much. */
 		{"deepseek-ai/DeepSeek-R1", "B200 SXM 180GB", ENGINE_SGLANG, FORMAT_FP8, 8, false,
 		 108},
+		/* Vultr's inference cookbook, vLLM 0.16: 52 layers of mixer or MLP, not both. */
+		{"nvidia/Nemotron-3-Nano-30B-A3B", "B200 SXM 180GB", ENGINE_VLLM, FORMAT_FP8, 2,
+		 false, 343.6},
+		/* AccelMark, vLLM: 16 kB over PCIe 160 times a token. */
+		{"meta-llama/Meta-Llama-3-70B", "RTX 4090 24GB", ENGINE_VLLM, FORMAT_BF16, 8, false,
+		 33.6},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -344,6 +378,7 @@ int main(void)
 
 	tcase_add_test(tcase, single_stream_decode_follows_bandwidth);
 	tcase_add_test(tcase, prefill_is_compute);
+	tcase_add_test(tcase, a_prompt_alone_reaches_the_ceiling);
 	tcase_add_test(tcase, eager_engines_are_bound_by_overhead);
 	tcase_add_test(tcase, what_only_reads_answers_with_its_prefill);
 	tcase_add_test(tcase, an_encoder_is_paid_for_once);

@@ -80,7 +80,8 @@ START_TEST(fp8_and_fp4_need_their_tensor_cores)
 	struct workload full = workload_of(TASK_PRETRAIN, METHOD_FULL);
 
 	EXPECT(&serve, FORMAT_FP8, "A100 SXM4 80GB", SUPPORT_SLOW, "no_fp8_kernels");
-	EXPECT(&serve, FORMAT_FP8, "T4 16GB", SUPPORT_NO, "no_fp8_kernels");
+	EXPECT(&serve, FORMAT_FP8, "T4 16GB", SUPPORT_SLOW, "no_fp8_kernels");
+	EXPECT(&serve, FORMAT_FP8, "V100 SXM2 16GB", SUPPORT_NO, "no_fp8_kernels");
 	EXPECT(&serve, FORMAT_MXFP4, "T4 16GB", SUPPORT_NO, "no_fp4_kernels");
 	EXPECT(&serve, FORMAT_MXFP4, "A100 SXM4 80GB", SUPPORT_SLOW, "no_fp4_kernels");
 	EXPECT(&serve, FORMAT_MXFP4, "H100 SXM5 80GB", SUPPORT_RUNS, "");

@@ -382,6 +382,59 @@ START_TEST(what_is_odd_is_warned_of_and_not_refused)
 }
 END_TEST
 
+/* GPT-2 takes 1,024 tokens in all, T5 512 on each side, BERT 512. */
+START_TEST(lengths_that_nobody_gave_fit_the_model)
+{
+	static const struct {
+		const char *model, *fields;
+		int64_t prompt, output;
+	} cases[] = {
+		{"openai-community/gpt2", "task=inference", 768, 256},
+		{"openai-community/gpt2", "task=inference output_tokens=1000", 512, 1000},
+		{"google-t5/t5-large", "task=inference", 512, 256},
+		{"google-bert/bert-base-uncased", "task=inference", 512, 0},
+		{"meta-llama/Llama-3.1-8B", "task=inference", 1024, 256},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct workload workload = market_workload(cases[i].model, cases[i].fields);
+
+		ck_assert_int_eq(workload.prompt_tokens, cases[i].prompt);
+		ck_assert_int_eq(workload.output_tokens, cases[i].output);
+		error_init(&error, &arena);
+		workload_warn(&workload, "/w", &error);
+		ck_assert_msg(!error.first == (i != 1), "%s", cases[i].model);
+	}
+}
+END_TEST
+
+START_TEST(quantisation_that_is_not_known_is_warned_of)
+{
+	static const struct {
+		const char *fields;
+		bool warns;
+	} cases[] = {
+		{"task=inference", true},
+		{"task=inference weight_format=awq", false},
+		{"task=finetune method=lora", false},
+	};
+	struct architecture architecture = model_find("meta-llama/Llama-3.1-8B")->architecture;
+
+	architecture.native_format_unknown = true;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct workload workload =
+			market_workload("meta-llama/Llama-3.1-8B", cases[i].fields);
+
+		workload.architecture = &architecture;
+		error_init(&error, &arena);
+		workload_warn(&workload, "/w", &error);
+		ck_assert_msg((error.first != NULL) == cases[i].warns, "%s", cases[i].fields);
+		if (cases[i].warns)
+			ck_assert_str_eq(error.first->code, "format_unknown");
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("workload");
@@ -405,6 +458,8 @@ int main(void)
 	tcase_add_test(tests, the_model_decides_which_lengths_it_takes);
 	tcase_add_test(tests, an_encoder_scores_what_its_loss_looks_at);
 	tcase_add_test(tests, what_is_odd_is_warned_of_and_not_refused);
+	tcase_add_test(tests, quantisation_that_is_not_known_is_warned_of);
+	tcase_add_test(tests, lengths_that_nobody_gave_fit_the_model);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

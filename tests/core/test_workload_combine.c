@@ -52,9 +52,39 @@ static const struct {
 	{"task=inference weight_format=nf4 engine=llama_cpp", "weight_format", "engine"},
 	{"task=inference kv_format=int4 engine=vllm", "kv_format", "engine"},
 	{"task=inference kv_format=q8_0 engine=sglang", "kv_format", "engine"},
+	{"task=inference kv_format=fp8 engine=transformers", "kv_format", "engine"},
+	{"task=inference kv_format=fp8 engine=llama_cpp", "kv_format", "engine"},
+	{"task=inference weight_format=awq engine=llama_cpp", "weight_format", "engine"},
+	{"task=inference gpu_memory_utilization=0.8 engine=llama_cpp", "gpu_memory_utilization",
+	 "engine"},
+	{"task=finetune method=full optimizer=galore_adamw galore_rank=4097", "galore_rank",
+	 "optimizer"},
+	{"task=finetune method=full stack=deepspeed offload=parameters sharding=zero2", "offload",
+	 "sharding"},
+	{"task=finetune method=full stack=deepspeed offload=optimizer sharding=none", "offload",
+	 "sharding"},
+	{"task=pretrain pipeline_chunks=2 pipeline_parallel=1", "pipeline_chunks",
+	 "pipeline_parallel"},
+	{"task=pretrain pipeline_chunks=9 pipeline_parallel=4", "pipeline_chunks",
+	 "pipeline_parallel"}, /* 36 chunks of 32 layers */
+	{"task=pretrain context_parallel=64 sequence_length=32", "context_parallel",
+	 "sequence_length"},
+};
+
+/* Of a model whose layers are all states. */
+static const struct {
+	const char *fields, *a, *b;
+} nothing_to_train[] = {
+	{"task=finetune method=lora lora_targets=attention", "lora_targets", "method"},
+	{"task=finetune method=qlora lora_targets=mlp", "lora_targets", "method"},
+	{"task=finetune method=prefix", "method", NULL},
 };
 
 static const char *const right[] = {
+	"task=inference engine=llama_cpp weight_format=mxfp4",
+	"task=finetune method=full stack=deepspeed offload=parameters sharding=zero3",
+	"task=pretrain pipeline_chunks=8 pipeline_parallel=4",
+	"task=pretrain context_parallel=32 sequence_length=32",
 	"task=finetune method=full optimizer_in_backward=true sharding=zero3",
 	"task=finetune method=full optimizer=galore_adamw galore_rank=64",
 	"task=pretrain stack=megatron optimizer=muon precision=bf16_master gradient_precision=half",
@@ -78,6 +108,24 @@ static bool has_item(const struct error *error, const char *field)
 			return true;
 	return false;
 }
+
+START_TEST(adapters_of_layers_that_are_not_there_are_refused)
+{
+	for (size_t i = 0; i < sizeof(nothing_to_train) / sizeof(nothing_to_train[0]); i++) {
+		struct workload workload =
+			market_fields("state-spaces/mamba-2.8b-hf", nothing_to_train[i].fields);
+		struct arena arena;
+		struct error error;
+
+		arena_init(&arena, 1 << 16);
+		error_init(&error, &arena);
+		ck_assert(!workload_complete(&workload, "/workload", &error));
+		ck_assert(has_item(&error, nothing_to_train[i].a));
+		ck_assert(!nothing_to_train[i].b || has_item(&error, nothing_to_train[i].b));
+		arena_release(&arena);
+	}
+}
+END_TEST
 
 START_TEST(what_does_not_go_together_is_refused_by_both_names)
 {
@@ -140,6 +188,7 @@ int main(void)
 	TCase *tests = tcase_create("workload_combine");
 
 	tcase_add_test(tests, what_does_not_go_together_is_refused_by_both_names);
+	tcase_add_test(tests, adapters_of_layers_that_are_not_there_are_refused);
 	tcase_add_test(tests, what_goes_together_is_taken);
 	tcase_add_test(tests, the_older_flag_of_the_loss_is_still_taken);
 	tcase_add_test(tests, an_option_of_something_else_is_not_taken);

@@ -10,6 +10,7 @@ from gateway import Closed, Reader, Server, chunked, get, post
 LIVE = "/openapi.yaml"  # needs neither a snapshot nor a database
 SIZING = "/v1/sizing"
 BODY_MAX = 256 * 1024
+DRAINED_MAX = 1024 * 1024  # of a body that is refused
 
 
 def setUpModule():
@@ -229,13 +230,23 @@ class Bodies(unittest.TestCase):
 
     def test_a_declared_length_too_long_is_refused_unread(self):
         with server.connect() as client:
-            client.sendall(get(SIZING, "Content-Length: %d" % (BODY_MAX + 1),
+            client.sendall(get(SIZING, "Content-Length: %d" % (DRAINED_MAX + 1),
                                "Content-Type: application/json", method="POST"))
             reader = Reader(client)
             answer = reader.answer()
             self.assertEqual(answer.status, 413)
             answer.is_problem()
             self.assertTrue(reader.is_closed())
+
+    def test_a_body_too_long_that_a_gateway_lets_pass_keeps_the_connection(self):
+        """A gateway that is still sending would lose the answer together with the connection."""
+        with server.connect() as client:
+            reader = Reader(client)
+            for length in (BODY_MAX + 1, DRAINED_MAX):
+                client.sendall(post(SIZING, b" " * length))
+                self.assertEqual(reader.answer().status, 413)
+            client.sendall(get(LIVE))
+            self.assertEqual(reader.answer().status, 200)
 
     def test_expect_continue(self):
         with server.connect() as client:

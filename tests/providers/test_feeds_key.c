@@ -342,6 +342,53 @@ START_TEST(a_search_that_is_full_is_reported)
 }
 END_TEST
 
+/* Machines first to last, a cent dearer each. */
+static const char *machines(int first, int last)
+{
+	static char text[32768];
+	size_t length = (size_t)snprintf(text, sizeof(text), "{\"offers\":[");
+
+	for (int i = first; i <= last; i++)
+		length += (size_t)snprintf(
+			text + length, sizeof(text) - length,
+			"{\"id\":%d,\"machine_id\":%d,\"gpu_name\":\"RTX 4090\",\"num_gpus\":1,"
+			"\"gpu_ram\":24564,\"storage_cost\":0,\"dph_base\":%d.%02d,\"dph_total\":%"
+			"d.%02d}%s",
+			i, i, i / 100, i % 100, i / 100, i % 100, i < last ? "," : "]}");
+	return text;
+}
+
+START_TEST(a_search_that_may_be_cut_goes_on_from_its_last_price)
+{
+	const struct provider *provider = provider_find("vast");
+	struct fetch_request request = {0};
+
+	walk_begin(provider);
+	ck_assert(provider->request(&walk_feed, &request, &walk_error));
+	ck_assert_ptr_null(strstr(request.body, "dph_total\":"));
+	/* A server that stops at 100 rows, whatever limit is asked for. */
+	ck_assert(walk_answer(provider, &request, machines(1, 100), NULL));
+	ck_assert(provider->request(&walk_feed, &request, &walk_error));
+	ck_assert_str_eq(request.label, "gpus-1-2");
+	ck_assert_ptr_nonnull(strstr(request.body, "\"num_gpus\":{\"eq\":1}"));
+	ck_assert_ptr_nonnull(strstr(request.body, "\"dph_total\":{\"gte\":0.999999}"));
+	ck_assert(walk_answer(provider, &request, machines(100, 150), NULL));
+	ck_assert(provider->request(&walk_feed, &request, &walk_error));
+	ck_assert_str_eq(request.label, "gpus-2");
+	ck_assert_ptr_null(strstr(request.body, "dph_total\":"));
+	ck_assert_uint_eq(walk_feed.count, 150);
+	/* The same hundred for ever: asked once more, then left. */
+	ck_assert(walk_answer(provider, &request, machines(201, 300), NULL));
+	ck_assert(provider->request(&walk_feed, &request, &walk_error));
+	ck_assert(walk_answer(provider, &request, machines(201, 300), NULL));
+	ck_assert(provider->request(&walk_feed, &request, &walk_error));
+	ck_assert_str_eq(request.label, "gpus-3");
+	ck_assert_uint_eq(walk_feed.count, 250);
+	ck_assert_int_eq(walk_feed.rejected[REJECTED_SCHEMA], 0);
+	walk_release();
+}
+END_TEST
+
 START_TEST(what_a_sum_of_parts_holds_is_told)
 {
 	walk_committed(provider_find("tensordock"));
@@ -369,6 +416,7 @@ int main(void)
 	tcase_add_loop_test(extra, a_key_that_would_break_a_header_is_refused, 0,
 			    sizeof(headers) / sizeof(headers[0]));
 	tcase_add_test(extra, a_search_that_is_full_is_reported);
+	tcase_add_test(extra, a_search_that_may_be_cut_goes_on_from_its_last_price);
 	tcase_add_test(extra, what_a_sum_of_parts_holds_is_told);
 	return walk_run(&group, extra);
 }

@@ -196,12 +196,31 @@ START_TEST(deep_nesting_is_refused_before_it_is_parsed)
 }
 END_TEST
 
+/* Reported six times off the portal: MicrosoftDocs/azure-docs#72349. */
+START_TEST(spot_prices_of_azure_are_marked_as_indicative)
+{
+	int spot = 0;
+
+	walk_committed(provider_find("azure"));
+	for (size_t i = 0; i < walk_feed.count; i++) {
+		const struct offer *offer = &walk_feed.offers[i];
+
+		spot += offer->price_kind == SPOT;
+		ck_assert_int_eq(strstr(offer->price_basis, "indicative") != NULL,
+				 offer->price_kind == SPOT);
+	}
+	ck_assert_int_gt(spot, 0);
+	walk_release();
+}
+END_TEST
+
 START_TEST(descriptors_and_fixtures_are_complete)
 {
 	const struct provider *provider = providers[_i];
 	char folder[512];
 
-	ck_assert_ptr_eq(provider_find(provider->id), provider);
+	ck_assert_ptr_eq(provider_find(provider->source), provider);
+	ck_assert_str_eq(provider_find(provider->id)->id, provider->id);
 	ck_assert(strncmp(provider->base_url, "https://", 8) == 0);
 	ck_assert(provider->base_url[strlen(provider->base_url) - 1] != '/');
 	ck_assert_uint_gt(provider->refresh_seconds, 0);
@@ -235,5 +254,6 @@ int main(void)
 
 	tcase_add_loop_test(tcase, descriptors_and_fixtures_are_complete, 0, (int)providers_count);
 	tcase_add_test(tcase, deep_nesting_is_refused_before_it_is_parsed);
+	tcase_add_test(tcase, spot_prices_of_azure_are_marked_as_indicative);
 	return walk_run(&group, tcase);
 }

@@ -22,7 +22,8 @@ from test_worker import BINARY, setUpModule, tearDownModule  # noqa: E402,F401
 
 # (provider, path) -> file; None = no row. Those of replay.PROVIDERS are in replay.py.
 FILES = [
-    ('aws', r'offers/.*/region_index\.json', None), ('aws', r'offers/.*/index\.csv', 'aws-ec2-offers-index-constructed.csv'),
+    ('aws', r'offers/.*/region_index\.json', None),
+    ('aws', r'offers/.*/index\.csv', 'aws-ec2-offers-index-constructed.csv'),
     ('aws', r'.*DescribeSpotPriceHistory.*', 'aws-describe-spot-price-history.json'),
     ('gcp', r'.*pageToken=.*', None), ('gcp', r'.*', 'gcp-billing-skus-gpu-constructed.json'),
     ('oci', r'.*/products/.*', 'oci-cetools-products.json'),
@@ -36,15 +37,16 @@ FILES = [
     ('thunder', r'(v2/pricing|v2/status)', 'thunder-compute-pricing.json'),
     ('vast', r'.*', 'vast-bundles-constructed.json'),
     ('digitalocean', r'v2/sizes\?per_page=200', 'digitalocean-sizes.json'),
-    ('hyperstack', r'pricebook', 'hyperstack-pricebook.json'), ('hyperstack', r'core/stocks', 'hyperstack-core-stocks.json'),
+    ('hyperstack', r'pricebook', 'hyperstack-pricebook.json'),
+    ('hyperstack', r'core/stocks', 'hyperstack-core-stocks.json'),
     ('tensordock', r'.*', 'tensordock-v2-locations.json'), ('cudo', r'.*', 'cudo-machine-types.json'),
     ('hotaisle', r'.*', 'hotaisle-available-constructed.json'), ('jarvislabs', r'.*', 'jarvislabs-server-meta.json'),
     ('seeweb', r'.*', 'seeweb-plans.json'), ('shadeform', r'.*', 'shadeform-instances-types.json'),
     ('primeintellect', r'.*page=[^1].*', None), ('primeintellect', r'.*', 'primeintellect-availability-response.json'),
 ]
 EMPTY = {
-    'aws': {'regions': {'us-east-1': {
-        'regionCode': 'us-east-1', 'currentVersionUrl': '/offers/v1.0/aws/AmazonEC2/20260720000000/us-east-1/index.json'}}},
+    'aws': {'regions': {'us-east-1': {'regionCode': 'us-east-1', 'currentVersionUrl':
+                                      '/offers/v1.0/aws/AmazonEC2/20260720000000/us-east-1/index.json'}}},
     'gcp': {'skus': []}, 'primeintellect': {'items': [], 'totalCount': 608}, 'scaleway': {'servers': {}},
 }
 EURO = 1.14  # USD, as ecb-eur-usd.csv has it; its day is long ago

@@ -469,6 +469,21 @@ class Recording(Worker):
         self.run_program('parse', 'vultr', '--page', 'moon', check=1)
         self.assertIn('moon', self.output)
 
+    def test_parse_takes_the_rate_of_the_euro(self):
+        catalog = os.path.join(HERE, 'fixtures', 'ovhcloud', 'catalog.json')
+
+        def prices(*options):
+            lines = self.run_program('parse', 'ovhcloud', *options, catalog).stdout.splitlines()
+            return {(row['original_amount'], row['price_usd_per_hour'], row['price_basis'])
+                    for row in map(json.loads, lines) if row['instance_type'] == 'h100-380'}
+        self.assertEqual(prices('--euro', '1.25'), {('2.799999', 3.499999, 'instance, EUR at 1.2500 USD (as given)')})
+        self.assertIn('4 prices at 1.25 USD a euro', self.output)
+        self.assertEqual(prices(), set())
+        self.assertIn('--euro', self.output)
+        for rate in ('0', '-1', 'much', ''):
+            self.run_program('parse', 'ovhcloud', '--euro', rate, catalog, check=1)
+            self.assertIn('dollars of a euro', self.output)
+
 
 class Schedule(Worker):
     page_size = 500

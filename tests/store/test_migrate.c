@@ -101,6 +101,33 @@ START_TEST(a_file_that_fails_leaves_nothing_and_can_be_mended)
 }
 END_TEST
 
+START_TEST(a_database_of_before_keeps_its_hours_as_they_are)
+{
+	enum { BEFORE_HISTORY = 5 };
+	char *url = fixture_database(), *edges;
+	struct migration_report report;
+	struct error error;
+
+	ck_assert(migrate(url, migrations, BEFORE_HISTORY, &report, &error));
+	free(fixture_sql(url, "insert into price_hour select 1, date_trunc('day', now(), 'UTC')"
+			      " - days * interval '1 day' + interval '3 hours', 5, 6, 5, 6, 2"
+			      " from (values (200), (100)) v(days)"));
+	ck_assert_msg(migrate(url, migrations, migrations_count, &report, &error), "%s",
+		      error.detail);
+	edges = fixture_sql(url, "select concat_ws(' ', today - changes_from, today - hours_from,"
+				 " today - days_from) from history,"
+				 " date_trunc('day', now(), 'UTC') today");
+	ck_assert_str_eq(edges, "1 day 200 days 200 days");
+	free(edges);
+	edges = fixture_sql(url, "select drop_price_hours(90, 730); select concat_ws(' ', count(*),"
+				 " sum(changes), (select count(*) from price_hour)) from price_day"
+				 " where day = date_trunc('day', day, 'UTC')");
+	ck_assert_str_eq(edges, "2 4 0");
+	free(edges);
+	free(url);
+}
+END_TEST
+
 struct runner {
 	const char *url;
 	pthread_barrier_t *start;
@@ -175,6 +202,7 @@ int main(void)
 
 	tcase_add_test(tests, a_user_who_may_not_create_roles_still_migrates);
 	tcase_add_test(tests, a_second_run_does_nothing);
+	tcase_add_test(tests, a_database_of_before_keeps_its_hours_as_they_are);
 	tcase_add_test(tests, an_edited_file_is_refused_before_anything_runs);
 	tcase_add_test(tests, a_database_from_the_future_is_refused);
 	tcase_add_test(tests, a_file_that_fails_leaves_nothing_and_can_be_mended);

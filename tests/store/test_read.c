@@ -207,14 +207,9 @@ START_TEST(another_epoch_or_a_log_that_was_cut_is_answered_with_everything)
 }
 END_TEST
 
-START_TEST(old_days_become_hours_and_cut_the_log)
+/* Changes of ten days ago from 05:00 on, 40 minutes apart, in a partition made for them. */
+static void add_old_changes(uint64_t offer_id, int first_version, int last_version)
 {
-	struct offer offer = fixture_offer(&arena, "acme", 1, 1000000);
-	struct store_view view;
-	char *hours, epoch[EPOCH_TEXT];
-
-	fixture_apply(store, "acme", "test", &offer, 1, FIXTURE_HOUR(0));
-	/* Three changes of ten days ago, in two hours. */
 	free(fixture_sql(
 		url,
 		"do $$ declare day date := (now() at time zone 'UTC')::date - 10;"
@@ -225,18 +220,35 @@ START_TEST(old_days_become_hours_and_cut_the_log)
 		" to (%%L)', name, day || ' 00:00+00', day + 1 || ' 00:00+00');"
 		" execute format('alter table %%I owner to gpupick_owner', name);"
 		" insert into price_change select v, %lld, (day || ' 05:00+00')::timestamptz +"
-		" (v - 3) * interval '40 minutes', 'changed', v * 10, 'yes', 1 from "
-		"generate_series(3, 5) v;"
+		" (v - %d) * interval '40 minutes', 'changed', v * 10, 'yes', v from "
+		"generate_series(%d, %d) v;"
 		" update clock set version = 10; end $$",
-		(long long)offer.id));
+		(long long)offer_id, first_version, first_version, last_version));
+}
+
+static void hours_are(const char *expected)
+{
+	char *hours =
+		fixture_sql(url, "select string_agg(concat_ws(',', first_micros, last_micros,"
+				 " low_micros, high_micros, changes, last_event, last_availability,"
+				 " last_quantity), ' ' order by hour) from price_hour");
+
+	ck_assert_str_eq(hours, expected);
+	free(hours);
+}
+
+START_TEST(old_days_become_hours_and_cut_the_log)
+{
+	struct offer offer = fixture_offer(&arena, "acme", 1, 1000000);
+	struct store_view view;
+	char epoch[EPOCH_TEXT];
+
+	fixture_apply(store, "acme", "test", &offer, 1, FIXTURE_HOUR(0));
+	add_old_changes(offer.id, 3, 5);
 	ck_assert_int_eq(fixture_count(url, "select count(*) from price_change"), 4);
 	ck_assert_msg(store_housekeeping(store, &error), "%s", error.detail);
 	ck_assert_int_eq(fixture_count(url, "select count(*) from price_change"), 1);
-	hours = fixture_sql(
-		url, "select string_agg(concat_ws(',', first_micros, last_micros,"
-		     " low_micros, high_micros, changes), ' ' order by hour) from price_hour");
-	ck_assert_str_eq(hours, "30,40,30,40,2 50,50,50,50,1");
-	free(hours);
+	hours_are("30,40,30,40,2,changed,yes,4 50,50,50,50,1,changed,yes,5");
 	ck_assert_int_eq(fixture_count(url, "select log_from from clock"), 5);
 	ck_assert(store_read_since(reader, "", 0, &arena, &view, &error));
 	snprintf(epoch, sizeof(epoch), "%s", view.clock.epoch);
@@ -246,6 +258,10 @@ START_TEST(old_days_become_hours_and_cut_the_log)
 	ck_assert_int_ge(fixture_count(url, "select count(*) from pg_inherits i where"
 					    " i.inhparent = 'price_change'::regclass"),
 			 9);
+	/* A day that comes again (the server's clock was set back) is added to. */
+	add_old_changes(offer.id, 6, 7);
+	ck_assert_msg(store_housekeeping(store, &error), "%s", error.detail);
+	hours_are("30,70,30,70,4,changed,yes,7 50,50,50,50,1,changed,yes,5");
 }
 END_TEST
 

@@ -49,11 +49,14 @@ START_TEST(the_api_reads_and_writes_nothing)
 		"insert into ingest_run default values",
 		"select make_price_days(1)",
 		"select drop_price_days(8)",
+		"select drop_price_hours(90, 730)",
+		"update history set days_from = now()",
 		"select own_objects()",
 		"select * from leader",
 		"create table mine (x int)",
 	};
 	struct store *store = store_new(as_api, "api");
+	struct history history = {.offer_id = 1, .limit = 1};
 	struct store_view view;
 	struct store_clock clock;
 
@@ -61,6 +64,9 @@ START_TEST(the_api_reads_and_writes_nothing)
 	ck_assert_msg(store_read_since(store, view.clock.epoch, 0, &arena, &view, &error), "%s",
 		      error.detail);
 	ck_assert_msg(store_read_clock(store, &clock, &error), "%s", error.detail);
+	ck_assert_msg(store_read_history(store, &history, &arena, 1000, &error), "%s",
+		      error.detail);
+	ck_assert(!history.is_known && history.changes_from_us > 0);
 	store_free(store);
 	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
 		char *sql = arena_printf(&arena, "begin read write; %s", writes[i]);

@@ -210,6 +210,8 @@ static void take_price(struct feed *feed, const json_t *row, int hours, struct m
 			has_word(row, "skuName", "Spot") || has_word(row, "meterName", "Spot");
 
 		offer->price_kind = is_spot ? PRICE_SPOT : PRICE_ON_DEMAND;
+		if (is_spot) /* seen six times off the portal */
+			offer->price_basis = "instance, indicative: the portal may quote another";
 		offer->price_micros = price_divide(micros, hours);
 		add_meter(feed, meter);
 		if (!is_spot)

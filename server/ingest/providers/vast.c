@@ -1,8 +1,9 @@
 /*
  * Vast.ai: what strangers' machines are offered for, with a key. A search answers at most so many
- * rows and has no next page, so it is asked for by numbers of GPUs, cheapest first; an answer that
- * is full is reported. Offers come and go within minutes, so a row is a machine and a number of
- * GPUs, which lasts longer than an offer's id.
+ * rows and has no next page, so it is asked for by numbers of GPUs, cheapest first, and after an
+ * answer that may have been cut again from the price of its last row on. Where more offers have one
+ * price than an answer holds, that is reported. Offers come and go within minutes, so a row is a
+ * machine and a number of GPUs, which lasts longer than an offer's id.
  *
  * The price of an offer is that of its GPUs (dph_base) and of the disk that one rents with it, at
  * dollars per GB-month; dph_total has some disk in it already. min_bid, likewise for the whole
@@ -23,7 +24,7 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 #define DISK_GB 50
 #define HOURS_PER_STORAGE_MONTH 720 /* Vast's own month */
 #define ROWS_MAX 3000
-#define ROWS_MAX_TEXT "3000"
+#define ANSWERS_MAX 10 /* of one question */
 
 static const char *const pages[] = {"gpus", NULL};
 
@@ -41,28 +42,53 @@ const struct provider vast = {
 	.refresh_seconds = 300,
 	.gap_seconds = 1.0, /* "API requests too frequent" */
 	.body_max = (size_t)64 << 20,
-	.pages_max = SEGMENTS,
+	.pages_max = SEGMENTS * ANSWERS_MAX,
 	.pages = pages,
 	.documentation = "https://docs.vast.ai/api-reference/search/search-offers",
 	.request = request,
 	.parse = parse,
 };
 
+/* How far the answers to one question go. */
+struct reach {
+	int answers;
+	double from_usd; /* dph_total of the last row */
+	double *ids;	 /* of the last answer's rows */
+	size_t ids_count;
+};
+
+static struct reach *reach_of(struct feed *feed)
+{
+	if (!feed->state)
+		feed->state = arena_alloc(feed->arena, sizeof(struct reach));
+	feed->is_exhausted |= !feed->state;
+	return feed->state;
+}
+
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	if (feed->page >= SEGMENTS)
+	const struct reach *reach = reach_of(feed);
+	const char *from = "";
+
+	if (feed->page >= SEGMENTS || !reach)
 		return false;
+	if (reach->answers) /* a little less: it was rounded on its way here */
+		from = arena_printf(feed->arena, ",\"dph_total\":{\"gte\":%.6f}",
+				    reach->from_usd - 1e-6);
 	*out = (struct fetch_request){
 		.method = "POST",
 		.url = arena_printf(feed->arena, "%s/api/v0/bundles/", feed->base_url),
 		.headers = {"Content-Type: application/json", "Accept: application/json"},
 		.headers_count = 2,
 		.body = arena_printf(feed->arena,
-				     "{\"limit\":" ROWS_MAX_TEXT ",\"type\":\"ondemand\","
-				     "\"order\":[[\"dph_total\",\"asc\"]],\"num_gpus\":%s}",
-				     segments[feed->page]),
-		.label = arena_printf(feed->arena, "gpus-%d", feed->page + 1),
+				     "{\"limit\":%d,\"type\":\"ondemand\","
+				     "\"order\":[[\"dph_total\",\"asc\"]],\"num_gpus\":%s%s}",
+				     ROWS_MAX, segments[feed->page], from ? from : ""),
+		.label = reach->answers ? arena_printf(feed->arena, "gpus-%d-%d", feed->page + 1,
+						       reach->answers + 1)
+					: arena_printf(feed->arena, "gpus-%d", feed->page + 1),
 	};
+	feed->is_exhausted |= !out->body || !from;
 	return payload_key_header(feed, &vast, "Authorization: Bearer ", out, error);
 }
 
@@ -180,21 +206,74 @@ static void take_offer(struct feed *feed, const json_t *row)
 	add(feed, &base, row, "min_bid", PRICE_SPOT);
 }
 
+/* Was it in the last answer already? Then from_usd is its price too. */
+static bool is_known(const struct reach *reach, const json_t *row)
+{
+	double id;
+
+	if (!payload_number(row, "id", &id))
+		return false;
+	for (size_t i = 0; i < reach->ids_count; i++)
+		if (!(reach->ids[i] < id) && !(reach->ids[i] > id))
+			return true;
+	return false;
+}
+
+/* Limits are round numbers, and a server may have a lower one than was asked for. */
+static bool may_be_cut(size_t rows)
+{
+	return rows && (rows >= ROWS_MAX || rows % 100 == 0);
+}
+
+/* Whether the question is to be asked again from where this answer ends. */
+static bool goes_on(struct feed *feed, struct reach *reach, const json_t *offers, size_t fresh)
+{
+	const size_t rows = json_array_size(offers);
+	double from_usd = 0;
+
+	if (!may_be_cut(rows) || !fresh ||
+	    !payload_number(json_array_get(offers, rows - 1), "dph_total", &from_usd) ||
+	    reach->answers + 1 >= ANSWERS_MAX)
+		return false;
+	reach->ids = arena_array(feed->arena, rows, sizeof(*reach->ids));
+	reach->ids_count = 0;
+	feed->is_exhausted |= !reach->ids;
+	for (size_t i = 0; reach->ids && i < rows; i++)
+		if (payload_number(json_array_get(offers, i), "id", &reach->ids[reach->ids_count]))
+			reach->ids_count++;
+	reach->from_usd = from_usd;
+	reach->answers++;
+	return true;
+}
+
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error)
 {
 	json_auto_t *root = payload_parse(response, error);
 	const json_t *offers = root ? payload_member(root, "offers", JSON_ARRAY, error) : NULL;
+	struct reach *reach = reach_of(feed);
+	size_t fresh = 0;
 
-	feed->page++;
+	if (!reach)
+		return true; /* the feed is exhausted, and says so */
 	if (!offers)
 		return false;
-	for (size_t i = 0; i < json_array_size(offers); i++)
-		take_offer(feed, json_array_get(offers, i));
+	for (size_t i = 0; i < json_array_size(offers); i++) {
+		const json_t *row = json_array_get(offers, i);
+
+		if (is_known(reach, row))
+			continue;
+		fresh++;
+		take_offer(feed, row);
+	}
+	if (goes_on(feed, reach, offers, fresh))
+		return true;
 	if (json_array_size(offers) >= ROWS_MAX) {
 		feed->rows_seen++;
 		feed_reject(feed, REJECTED_SCHEMA, "%s is full: dearer offers are not seen",
 			    asked->label);
 	}
+	*reach = (struct reach){0};
+	feed->page++;
 	return true;
 }

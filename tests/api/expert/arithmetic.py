@@ -136,9 +136,10 @@ def _(t):
     t.assertEqual(answer.one("RTX 4090", 8)["fabric"]["node_link"], "pcie_host")
     t.assertEqual(answer.one("L40S", 8)["fabric"]["node_link"], "pcie_peer")
     whole = ask(serve(LLAMA_70B, weight_format="awq", concurrency=8), "nodes")
-    share = [i["speed"]["decode"]["communication_seconds"] / i["speed"]["decode"]["seconds"]
-             for i in (whole.one("RTX 4090", 8), whole.one("H100 SXM5", 8))]
-    t.assertGreater(share[0], 2 * share[1])
+    # In seconds: of the H100s' much shorter step, little is a large share too.
+    boxes = [whole.one(card, 8) for card in ("RTX 4090", "H100 SXM5")]
+    t.assertGreater(boxes[0]["speed"]["decode"]["communication_seconds"],
+                    2 * boxes[1]["speed"]["decode"]["communication_seconds"])
 
 
 @case("G5b", "xGMI joins each pair by a link of its own: few cards together get little of it, eight get all")

@@ -1,6 +1,6 @@
 """Cases of the guide to LLM fine-tuning."""
 from expert.asking import (LLAMA_13B, LLAMA_70B, LLAMA_8B, QWEN_32B, ask, card_gb, case, codes, gpus,
-                           hourly, rate, size, total, tune)
+                           hourly, rate, serve, size, total, tune)
 
 WORK = {"tokens_per_epoch": 20e6, "epochs": 1}
 RDMA = ("infiniband", "roce", "efa", "tcpx", "nvl72")
@@ -79,6 +79,15 @@ def _(t):
     t.assertEqual(gpus(answer.first), 1)
 
 
+@case("F2a", "Adapters on a model that sees pictures and on a mixture of experts take one large card as well")
+def _(t):
+    for model, method in (("Qwen/Qwen2-VL-7B-Instruct", "lora"), ("google/gemma-3-12b-pt", "lora"),
+                          ("mistralai/Mixtral-8x7B-v0.1", "qlora")):
+        answer = ask(tune(model, method, micro_batch=1, **WORK), "cards")
+        t.assertEqual(gpus(answer.first), 1, model)
+        t.assertTrue(answer.on("80GB"), model)
+
+
 @case("F2c", "QLoRA of 7B on a low budget: a consumer card of 24 GB is enough and cheapest an hour")
 def _(t):
     answer = ask(tune("meta-llama/Llama-2-7b-hf", "qlora", micro_batch=1, **WORK), objective="usd_per_hour")
@@ -112,7 +121,6 @@ def _(t):
 
 @case("F3", "A format that a card has no kernels for leaves the card out, with the reason")
 def _(t):
-    from expert.asking import serve
     answer = ask(serve(LLAMA_8B, weight_format="awq", concurrency=4), "cards")
     t.assertFalse(answer.on("V100"))
     t.assertIn("4-bit", answer.excluded("unsupported")["nearest"]["text"])

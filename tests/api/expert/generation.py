@@ -197,6 +197,19 @@ def _(t):
     t.assertGreater(gains[0], 1.3)
 
 
+@case("G5a", "Left to choose, 8 bits are those that the card computes in: none is unpacked where another is not")
+def _(t):
+    # Blackwell has fp8 in every engine and int8 in none of vLLM's kernels; Ampere the other way round.
+    for weight_format, kind in (("fp8", "RTX 5090"), ("int8", "RTX 3090")):
+        answer = ask(serve(requests_per_second=50, max_tpot_seconds=0.2), filters={"accelerators": [kind]})
+        eights = [i for i in answer.items if i["plan"]["weight_format"] in ("fp8", "int8")]
+        t.assertTrue(eights, kind)
+        t.assertEqual({i["plan"]["weight_format"] for i in eights}, {weight_format})
+    both = [ask(serve(concurrency=64, weight_format=form), filters={"accelerators": ["RTX 5090"], "max_gpus": 1})
+            for form in ("fp8", "int8")]
+    t.assertGreater(rate(both[0].first), rate(both[1].first))
+
+
 @case("G5b", "Copies of a model that fits one card need no link: a PCIe box is not held back nor warned about")
 def _(t):
     item = ask(serve(weight_format="fp8", requests_per_second=20), "nodes").one("L40S", 8)

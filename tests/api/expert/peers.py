@@ -1,6 +1,6 @@
 """Cases from what users of comparable tools asked for or complained about (their trackers' numbers)."""
-from expert.asking import (LLAMA_70B, LLAMA_8B, ask, card_gb, case, codes, gpus, post, rate, serve, size,
-                           total, tune)
+from expert.asking import (LLAMA_70B, LLAMA_8B, ask, card_gb, case, codes, gpus, post, pretrain, rate, serve,
+                           size, text, total, tune)
 
 WORK = {"tokens_per_epoch": 20e6, "epochs": 1}
 
@@ -189,6 +189,33 @@ def _(t):
                 t.assertNotIn("(0 %", note["text"])
                 t.assertNotIn(" 0.0 ms", note["text"])
             t.assertLessEqual(gpus(item), 64)
+
+
+@case("", "A remedy is one: it beats the cheapest answer as asked, whatever the objective, and ends within a year")
+def _(t):
+    for objective in ("total_cost", "time", "value"):
+        for workload in (serve(LLAMA_70B, requests_per_second=0.05), tune(LLAMA_8B, "full", **WORK)):
+            cheapest = ask(workload).first
+            for remedy in ask(workload, objective=objective).body["remedies"]:
+                result = remedy["result"]
+                t.assertTrue(total(result) < 0.8 * total(cheapest) or gpus(result) > gpus(cheapest) or
+                             cheapest["fit"] == "tight", (objective, remedy["text"]))
+    endless = ask(pretrain(LLAMA_70B, total_tokens=15e12), constraints={"max_nodes": 1024, "deadline_hours": 1440})
+    t.assertTrue(endless.items)
+    for remedy in endless.body["remedies"]:
+        t.assertLess(remedy["result"]["time"]["elapsed_seconds"], 366 * 86400, remedy["text"])
+
+
+@case("", "Copies of a served model need not lie in one zone, the machines of a training job must")
+def _(t):
+    several = [i for i in ask(serve(requests_per_second=100)).items if i["plan"]["nodes"] > 1]
+    t.assertTrue(several)
+    for item in several:
+        t.assertNotIn("in one zone", text(item, "several_nodes"))
+    job = ask(tune(LLAMA_70B, "full", **WORK), constraints={"max_nodes": 8})
+    for item in job.items:
+        if "several_nodes" in codes(item):
+            t.assertIn("in one zone", text(item, "several_nodes"))
 
 
 @case("", "A small job is never spread over many machines unless time is worth it")

@@ -56,14 +56,19 @@ def _(t):
 
 @case("G6c", "Pre-training prefers fp8-class cards on real fabrics, and names shared storage where it lacks")
 def _(t):
-    workload = pretrain(LLAMA_8B, total_tokens=100e9, stack="megatron")
+    workload, shown = pretrain(LLAMA_8B, total_tokens=100e9, stack="megatron"), set()
     first = ask(workload, constraints={"max_nodes": 16, "deadline_hours": 24 * 60}).first
     t.assertIn(first["offer"]["accelerator"].split()[0], ("H100", "H200", "B200", "B300"))
     if first["plan"]["nodes"] > 1:
         t.assertIn(first["fabric"]["cluster_link"], RDMA)
-    for item in ask(workload, constraints={"max_nodes": 16}).items:
-        if item["plan"]["nodes"] > 1 and item["offer"]["provider"] == "hyperstack":
-            t.assertIn("no_shared_storage", codes(item))
+    # Hot Aisle joins machines by RoCE and has no file system for all of them; CoreWeave has both.
+    large = pretrain(LLAMA_70B, total_tokens=10e9, stack="megatron")
+    for market, lacks in (("unshared", True), ("clusters", False)):
+        for item in ask(large, market, constraints={"max_nodes": 4, "deadline_hours": 24 * 20}).items:
+            if item["plan"]["nodes"] > 1 and item["offer"]["provider"] != "massedcompute":
+                t.assertEqual("no_shared_storage" in codes(item), lacks, item["offer"]["provider"])
+                shown.add(market)
+    t.assertEqual(shown, {"unshared", "clusters"})
 
 
 @case("G6d", "Long pre-training is cheaper on a commitment, a short one is not: the whole term is paid")

@@ -63,6 +63,7 @@ def _(t):
         t.assertTrue(online.items)
         t.assertFalse([i for i in online.items if i["offer"]["price_kind"] == "spot"], tolerant)
     t.assertTrue(online.excluded("spot_not_tolerated"))
+    t.assertEqual([w["code"] for w in online.body["warnings"]], ["no_effect"])
 
 
 @case("G7b", "A spot price already counts what interruptions cost, and still wins where it is low enough")
@@ -119,6 +120,9 @@ def _(t):
     t.assertAlmostEqual(seconds["cost"]["compute_usd"], 1.49 * seconds["cost"]["billed_seconds"] / 3600,
                         delta=0.01)
     t.assertAlmostEqual(seconds["cost"]["billed_seconds"], seconds["time"]["wall_seconds"], delta=12)
+    # Four sessions of an hour and a quarter, and their starts of some minutes, are eight hours.
+    workload = dict(workload, tokens_per_epoch=rate(hours) * 4 * 1.25 * 3600, sessions=4)
+    t.assertEqual(ask(workload, "billing").one(provider="vultr")["cost"]["billed_seconds"], 8 * 3600)
 
 
 @case("T7b", "Without tolerance for interruptions the saving on spot is offered as a remedy, with checkpoints")
