@@ -28,8 +28,8 @@ struct accelerator {
 	const char *architecture; /* "Hopper" */
 	int compute_capability;	  /* ten times NVIDIA's figure (90 for 9.0); 0 for others */
 	const char *form_factor;  /* "SXM", "PCIe", "NVL", "consumer", "OAM", ... */
-	int devices;		  /* that software sees of one such card, each with its share; 0 = 1 */
-	double memory_gb;	  /* advertised */
+	int devices;	  /* that software sees of one such card, each with its share; 0 = 1 */
+	double memory_gb; /* advertised */
 	double memory_usable_mib; /* what the driver shows; never 0 for a rentable card */
 	const char *memory_type;  /* "HBM3", "GDDR6", ... */
 	double bandwidth_gb_s;

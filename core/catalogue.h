@@ -41,8 +41,8 @@ struct provider_status {
 	int64_t rows_seen, rows_accepted, rows_rejected, rows_unmapped; /* last success */
 	const char *rejections; /* of it, by reason: "no_price 2, schema 1"; "" when none */
 	int64_t rows_usual;	/* median of rows_accepted over the last fortnight; 0 = not told */
-	int64_t offers; /* on sale in this catalogue */
-	bool is_stale;	/* no success within three refresh periods at as_of */
+	int64_t offers;		/* on sale in this catalogue */
+	bool is_stale;		/* no success within three refresh periods at as_of */
 };
 
 /* A spelling that no rule knew, kept and shown. */

@@ -68,6 +68,18 @@ static double stall_seconds(const struct cost_job *job, enum cost_between betwee
 }
 
 /*
+ * How much longer than `seconds` it takes, as a share of them, to get that much done and saved
+ * (`saving` is the time for that) when interruptions come at random every `between` seconds on
+ * average and each costs a restart besides: M e^(R/M) (e^((t + d)/M) - 1) / t - 1 (J. T. Daly,
+ * FGCS 22, 2006), which a restart may be interrupted by too. Where interruptions are rare this is
+ * d / t + t / 2M + R / M; where they are about as frequent as restarts take it is far more.
+ */
+static double time_lost(double seconds, double saving, double restart, double between)
+{
+	return between / seconds * exp(restart / between) * expm1((seconds + saving) / between) - 1;
+}
+
+/*
  * Share of time that interruptions cost: checkpoints, work since the last one, and starting again.
  * The interval is Young/Daly's, sqrt(2 d M) - d, unless the caller fixed it.
  */
@@ -88,9 +100,9 @@ static double interruption_share(const struct cost_job *job, const struct cost_t
 		interval = fmax(sqrt(2 * stall * between) - stall, fmax(stall, 1));
 	/* A run that ends before the first checkpoint is due takes none, and may be lost whole. */
 	if (job->basis == COST_RUN && job->run_seconds <= interval)
-		return (job->run_seconds / 2 + restart) / between;
+		return time_lost(job->run_seconds, 0, restart, between);
 	out->checkpoint_interval_seconds = interval;
-	return stall / interval + interval / (2 * between) + restart / between;
+	return time_lost(interval, stall, restart, between);
 }
 
 static double round_up(double seconds, const struct cost_terms *terms)

@@ -175,7 +175,7 @@ static const struct hf_family families[] = {
 };
 /* clang-format on */
 
-const struct hf_family *hf_family_find(const char *model_type)
+const struct hf_family *hf_family_of_type(const char *model_type)
 {
 	size_t length = strlen(model_type);
 

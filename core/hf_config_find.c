@@ -109,9 +109,9 @@ bool hf_find_family(struct hf_reader *reader)
 		return error_set(reader->error, ERROR_UNSUPPORTED,
 				 "The configuration names no model_type%s%s.",
 				 hint ? "; it looks like " : "", hint ? hint : "");
-	reader->family = hf_family_find(type);
+	reader->family = hf_family_of_type(type);
 	if (!reader->family && outer)
-		reader->family = hf_family_find(wrapped_type(outer));
+		reader->family = hf_family_of_type(wrapped_type(outer));
 	if (!reader->family)
 		return error_set(
 			reader->error, ERROR_UNSUPPORTED,

@@ -103,7 +103,7 @@ void hf_fail(struct hf_reader *reader, const char *key, const char *code, const 
 #define HF_LAYERS_MAX 4096
 void hf_add_layer(struct hf_reader *reader, const struct layer_kind *kind);
 
-const struct hf_family *hf_family_find(const char *model_type);
+const struct hf_family *hf_family_of_type(const char *model_type);
 
 /* The text model inside a wrapper, or the root itself; its family, or an error that says what the
  * file is instead. */

@@ -106,7 +106,10 @@ static struct tower read_tower(const struct config_value *root, const struct con
 		.frames = (unsigned)VISION_INT(vision, 1, "temporal_patch_size"),
 		.stacks = stacks && stacks->type == CONFIG_ARRAY ? stacks->count : 0,
 	};
-	uint64_t image = (unsigned)VISION_INT(vision, 0, "image_size");
+	const struct config_value *type = config_get(vision, "model_type");
+	bool is_clip = type && type->type == CONFIG_STRING && holds(type->text, "siglip|clip");
+	/* What their classes take where the file says nothing. */
+	uint64_t image = (unsigned)VISION_INT(vision, is_clip ? 224 : 0, "image_size");
 	uint64_t side = tower.patch ? image / tower.patch : 0;
 
 	/* InternVL: half of each side. */

@@ -155,7 +155,8 @@ static const char *skypilot_verb(const struct writing *task)
 static void skypilot_variables(struct text *yaml, const struct writing *task)
 {
 	const struct launch_run *run = task->run;
-	const char *model = launch_yaml(task->arena, run->needs_model ? "" : task->workload->model);
+	const char *model =
+		launch_yaml(task->arena, run->needs_model ? "" : launch_model(task->workload));
 
 	text_add(yaml, "envs:\n  MODEL: %s\n%s", model ? model : "",
 		 run->needs_data ? "  DATASET: \"\"\n" : "");
@@ -173,8 +174,9 @@ static const char *skypilot(const struct writing *task)
 
 	launch_name(task->workload, name);
 	text_init(&yaml, task->arena);
-	text_add(&yaml, "# sky %s --secret HF_TOKEN%s%s", skypilot_verb(task),
-		 run->has_key ? " --secret API_KEY" : "", run->needs_data ? " --env DATASET" : "");
+	text_add(&yaml, "# sky %s --secret HF_TOKEN%s%s%s", skypilot_verb(task),
+		 run->has_key ? " --secret API_KEY" : "", run->needs_model ? " --env MODEL" : "",
+		 run->needs_data ? " --env DATASET" : "");
 	if (run->also)
 		text_add(&yaml, " --env %s", run->also);
 	text_add(&yaml, " task.yaml\nname: %s\n%s", name, run->needs_files ? "workdir: .\n" : "");
@@ -237,7 +239,7 @@ static void dstack_place(struct text *yaml, const struct writing *task)
 static void dstack_variables(struct text *yaml, const struct writing *task)
 {
 	const struct launch_run *run = task->run;
-	const char *model = arena_printf(task->arena, "MODEL=%s", task->workload->model);
+	const char *model = arena_printf(task->arena, "MODEL=%s", launch_model(task->workload));
 
 	model = run->needs_model ? "MODEL" : model ? launch_yaml(task->arena, model) : NULL;
 	text_add(yaml, "env:\n  - %s\n  - HF_TOKEN\n%s%s", model ? model : "",

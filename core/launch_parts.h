@@ -27,6 +27,8 @@ bool launch_is_name(const char *text);
 /* "gpupick-llama-3-1-8b": what every tool takes as a name. */
 #define LAUNCH_NAME 40
 void launch_name(const struct workload *workload, char out[LAUNCH_NAME]);
+/* The weights to load: what was asked for, where the registry knows it by its base. */
+const char *launch_model(const struct workload *workload);
 
 /* What runs on the machines; the same for every provider and tool. */
 struct launch_run {

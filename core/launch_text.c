@@ -136,9 +136,14 @@ const char *launch_yaml(struct arena *arena, const char *text)
 	return quoted;
 }
 
+const char *launch_model(const struct workload *workload)
+{
+	return workload->checkpoint ? workload->checkpoint : workload->model;
+}
+
 void launch_name(const struct workload *workload, char out[LAUNCH_NAME])
 {
-	const char *model = workload->model, *slash = strrchr(model, '/');
+	const char *model = launch_model(workload), *slash = strrchr(model, '/');
 	size_t length = (size_t)snprintf(out, LAUNCH_NAME, "gpupick-");
 
 	for (model = slash ? slash + 1 : model; *model && length < LAUNCH_NAME - 1; model++) {

@@ -26,6 +26,15 @@ struct layout {
 	bool is_legacy_engine;
 };
 
+/* Everything whole on one GPU, in 16 bit, a sequence at a time: what other layouts are made of. */
+extern const struct layout layout_single;
+
+/* Are the weights themselves spread over data-parallel GPUs, and gathered for use? */
+static inline bool layout_shards_weights(const struct layout *layout)
+{
+	return layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
+}
+
 /* GPUs that hold one copy of the model. */
 static inline int layout_gpus_per_replica(const struct layout *layout)
 {

@@ -42,7 +42,7 @@ static const struct model *find_id(const char *id)
 	return NULL;
 }
 
-static const struct model *find_alias(const char *id)
+static const struct alias *find_alias(const char *id)
 {
 	size_t low = 0, high = sizeof(aliases) / sizeof(aliases[0]);
 
@@ -51,7 +51,7 @@ static const struct model *find_alias(const char *id)
 		int order = strcasecmp(id, aliases[middle].alias);
 
 		if (!order)
-			return find_id(aliases[middle].id);
+			return &aliases[middle];
 		if (order < 0)
 			high = middle;
 		else
@@ -85,12 +85,20 @@ static const struct model *find_bare(const char *name)
 const struct model *model_find(const char *id)
 {
 	const struct model *model = find_id(id);
+	const struct alias *alias = model ? NULL : find_alias(id);
 
-	if (!model)
-		model = find_alias(id);
+	if (alias)
+		model = find_id(alias->id);
 	if (!model && !strchr(id, '/'))
 		model = find_bare(id);
 	return model;
+}
+
+const char *model_checkpoint(const struct model *model, const char *id)
+{
+	const struct alias *alias = strchr(id, '/') ? find_alias(id) : NULL;
+
+	return alias ? alias->alias : model->id;
 }
 
 /* "Qwen3-8B" and "Qwen3-8B-Instruct": one is the other with a tail of whole words. */

@@ -25,6 +25,12 @@ extern const size_t models_count;
 /* By id or alias, letter case ignored; NULL when unknown. */
 const struct model *model_find(const char *id);
 
+/*
+ * The weights that `id`, by which the model was found, stands for: an instruct version is an alias
+ * of its base, which has the same sizes and other weights. In the registry's spelling.
+ */
+const char *model_checkpoint(const struct model *model, const char *id);
+
 /* Fills up to `max` ids nearest to one that is not known; returns how many. */
 size_t model_nearest(const char *id, const char **out, size_t max);
 

@@ -1,11 +1,9 @@
 /* Offer: its stable id, and equality of keys: see offer.h. */
 #include "core/offer.h"
 
-#include <string.h>
+#include "core/hash.h"
 
-/* FNV-1a, 64 bits. */
-#define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
+#include <string.h>
 
 /* Ends each string, so that ("a", "bc") and ("ab", "c") differ; no key holds this byte. */
 #define SEPARATOR 0x1f
@@ -24,23 +22,18 @@ static const char *const availability_text[AVAILABILITIES] = {
 const struct names price_kind_names = {price_kind_text, PRICE_KINDS};
 const struct names availability_names = {availability_text, AVAILABILITIES};
 
-static uint64_t mix_byte(uint64_t hash, unsigned char byte)
-{
-	return (hash ^ byte) * FNV_PRIME;
-}
-
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
 	for (; *text; text++)
-		hash = mix_byte(hash, (unsigned char)*text);
-	return mix_byte(hash, SEPARATOR);
+		hash = hash_byte(hash, (unsigned char)*text);
+	return hash_byte(hash, SEPARATOR);
 }
 
 /* Byte by byte from the low end: the same on every machine. */
 static uint64_t mix_number(uint64_t hash, uint32_t number)
 {
 	for (int i = 0; i < 4; i++)
-		hash = mix_byte(hash, (unsigned char)(number >> (8 * i)));
+		hash = hash_byte(hash, (unsigned char)(number >> (8 * i)));
 	return hash;
 }
 
@@ -58,7 +51,7 @@ static uint64_t finish(uint64_t hash)
 
 uint64_t offer_id(const struct offer *offer)
 {
-	uint64_t hash = FNV_OFFSET;
+	uint64_t hash = HASH_START;
 
 	hash = mix_text(hash, offer->provider);
 	hash = mix_text(hash, offer->region);

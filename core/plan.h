@@ -127,14 +127,14 @@ struct plan_judged {
 	struct memory_estimate memory;
 };
 
-#define PLAN_MEMO 128
+#define PLAN_MEMO 256
 
 struct plan_memo {
 	uint32_t card;
 	struct plan_timed timed[PLAN_MEMO];
 	struct plan_judged judged[PLAN_MEMO];
-	struct plan_memo_key copy; /* without sequences: of the prompts */
-	struct speed_prompts prompts;
+	struct plan_memo_key copy; /* without sequences */
+	struct speed_copy speed;
 };
 
 /* What is computed once a workload, and once a card, before layouts are judged. */

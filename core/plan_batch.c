@@ -262,15 +262,15 @@ void plan_batches(struct training *training, int ranks)
 {
 	struct layout *layout = &training->plan.layout;
 	const struct choices *recomputes = &training->recomputes;
-	struct choices shardings;
+	const struct choices *shardings = &training->tried;
 	struct batches batches;
 
 	training->rank_speed = 0;
-	if (!prepare(training, ranks, &shardings, &batches) ||
-	    is_hopeless(training, &shardings, &batches))
+	if (!prepare(training, ranks, &training->tried, &batches) ||
+	    is_hopeless(training, shardings, &batches))
 		return;
-	for (int i = 0; i < shardings.count; i++) {
-		layout->sharding = (enum sharding)shardings.values[i];
+	for (int i = 0; i < shardings->count; i++) {
+		layout->sharding = (enum sharding)shardings->values[i];
 		for (int j = 0; j < recomputes->count; j++) {
 			layout->recompute = (enum recompute)recomputes->values[j];
 			if (!try_recompute(training, &batches, j == 0))

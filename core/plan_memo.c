@@ -18,6 +18,8 @@ static struct plan_memo_key key_of(const struct planning *planning, const struct
 {
 	const struct fabric *fabric = &planning->fabric;
 	bool has_links = layout->tensor_parallel > 1;
+	/* What lies past the bridge goes another way; other links do not tell. */
+	bool is_pair = has_links && fabric->node_link == NODE_LINK_NVLINK_PAIR;
 
 	return (struct plan_memo_key){
 		.card = planning->basis->memo.card,
@@ -27,7 +29,7 @@ static struct plan_memo_key key_of(const struct planning *planning, const struct
 		.kv = layout->kv_format,
 		.sequences = layout->sequences,
 		.link = has_links ? fabric->node_link : NODE_LINK_SINGLE,
-		.domain = has_links ? fabric->domain_gpus : 0,
+		.domain = is_pair ? fabric->domain_gpus : 0,
 		.link_bytes_per_second = has_links ? fabric->node_bytes_per_second : 0,
 	};
 }
@@ -50,7 +52,7 @@ static unsigned place_of(const struct plan_memo_key *key)
 	return (mixed ^ mixed >> 15) % PLAN_MEMO;
 }
 
-/* Of one replica. The copy that was estimated last has the same prompts under every load. */
+/* Of one replica. Loads of one copy come one after the other. */
 static void estimate(struct planning *planning, int fidelity, const struct layout *layout,
 		     const struct plan_memo_key *key, struct speed_estimate *out)
 {
@@ -61,11 +63,11 @@ static void estimate(struct planning *planning, int fidelity, const struct layou
 	copy.sequences = 0;
 	if (!is_same(&memo->copy, &copy)) {
 		memo->copy = copy;
-		memo->prompts.is_known = false;
+		memo->speed.is_known = false;
 	}
 	single.replicas = 1;
 	speed_estimate_load(&planning->basis->formats[fidelity].speed, &single, &planning->fabric,
-			    &memo->prompts, out);
+			    &memo->speed, out);
 }
 
 void plan_memo_time(struct planning *planning, int fidelity, const struct layout *layout,

@@ -131,6 +131,7 @@ struct training {
 	const struct plan_format *format;
 	int fidelity;
 	struct choices recomputes, shardings;
+	struct choices tried;  /* of the shardings, those of use to the ranks at hand */
 	struct plan plan;      /* being tried: layout with degrees, ranks and offload set */
 	struct plan_pick best; /* of this number of nodes */
 	double rank_speed; /* of the degrees tried last: most tokens a second and rank, whether that

@@ -1,6 +1,8 @@
 /* Plan table: see plan_table.h. */
 #include "core/plan_table.h"
 
+#include "core/hash.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +46,6 @@ static size_t bytes_of(enum field_kind kind)
 	return sizeof(WORKLOAD_TYPE_FLAG);
 }
 
-/* FNV-1a. */
-static uint64_t hash_of(const unsigned char *bytes, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* Unset bytes between the members of an architecture may differ for equal models: that costs a
  * second table, never a wrong one. Length 0 when it is too long. */
 static struct plan_key key_of(const struct workload *workload, int max_nodes, unsigned char *bytes)
@@ -75,7 +67,8 @@ static struct plan_key key_of(const struct workload *workload, int max_nodes, un
 	    sizeof(*architecture) - offsetof(struct architecture, kinds_count));
 	if (writer.is_full)
 		return (struct plan_key){bytes, 0, 0};
-	return (struct plan_key){bytes, writer.length, hash_of(bytes, writer.length)};
+	return (struct plan_key){bytes, writer.length,
+				 hash_bytes(HASH_START, bytes, writer.length)};
 }
 
 /* Bytes of a set without the places for plans that it does not have. */

@@ -1,6 +1,8 @@
 /* String pool: an open-addressing set, see pool.h. */
 #include "core/pool.h"
 
+#include "core/hash.h"
+
 #include <string.h>
 
 #define FIRST_CAPACITY 1024
@@ -12,14 +14,14 @@ bool pool_init(struct pool *pool, struct arena *strings, struct arena *scratch)
 	return pool->slots;
 }
 
-/* FNV-1a; the length comes for free. */
-static uint64_t hash_text(const char *text, size_t *length)
+/* The length comes for free. */
+static uint64_t hash_and_length(const char *text, size_t *length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = HASH_START;
 	const char *at = text;
 
 	for (; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+		hash = hash_byte(hash, (unsigned char)*at);
 	*length = (size_t)(at - text);
 	return hash ^ hash >> 32;
 }
@@ -36,7 +38,7 @@ static bool pool_grow(struct pool *pool)
 
 		if (!pool->slots[i])
 			continue;
-		at = hash_text(pool->slots[i], &length) & (capacity - 1);
+		at = hash_and_length(pool->slots[i], &length) & (capacity - 1);
 		while (slots[at])
 			at = (at + 1) & (capacity - 1);
 		slots[at] = pool->slots[i];
@@ -53,7 +55,7 @@ const char *pool_intern(struct pool *pool, const char *text)
 
 	if (pool->count * 2 >= pool->capacity && !pool_grow(pool))
 		return NULL;
-	hash = hash_text(text, &length);
+	hash = hash_and_length(text, &length);
 	for (at = hash & (pool->capacity - 1); pool->slots[at];
 	     at = (at + 1) & (pool->capacity - 1))
 		if (strcmp(pool->slots[at], text) == 0)

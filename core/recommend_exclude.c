@@ -40,7 +40,7 @@ static const char *const reason_texts[EXCLUSION_REASONS] = {
 	[EXCLUSION_SOLD_OUT] = "are sold out, as their provider says",
 	[EXCLUSION_SPOT_NOT_TOLERATED] =
 		"are spot, which this workload does not tolerate: set fault_tolerant if it does",
-	[EXCLUSION_TERM_TOO_LONG] = "are commitments for longer than the work lasts",
+	[EXCLUSION_TERM_TOO_LONG] = "are committed for longer than the work lasts",
 	[EXCLUSION_UNKNOWN_PRICE] = "have no known price",
 	[EXCLUSION_UNMAPPED_ACCELERATOR] = "have an accelerator that no rule recognises",
 	[EXCLUSION_UNCOUNTABLE] = "have a price or a time beyond what can be counted",
@@ -272,15 +272,17 @@ static const char *reason_text(const struct search *search, int reason)
 static const char *tally_text(struct arena *arena, const struct tally *tally, const char *text)
 {
 	const char *offers = tally->offers == 1 ? "" : "s", *shapes = tally->shapes == 1 ? "" : "s";
+	static const struct {
+		const char *many, *one;
+	} verbs[] = {{"are ", "is "}, {"have ", "has "}, {"hold ", "holds "}, {"cost ", "costs "}};
 	const char *verb = "";
 
-	if (tally->offers == 1 && strncmp(text, "are ", 4) == 0) {
-		verb = "is ";
-		text += 4;
-	} else if (tally->offers == 1 && strncmp(text, "have ", 5) == 0) {
-		verb = "has ";
-		text += 5;
-	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs) && tally->offers == 1; i++)
+		if (strncmp(text, verbs[i].many, strlen(verbs[i].many)) == 0) {
+			verb = verbs[i].one;
+			text += strlen(verbs[i].many);
+			break;
+		}
 	if (tally->shapes)
 		return arena_printf(arena, "%u offer%s of %u shape%s %s%s.", tally->offers, offers,
 				    tally->shapes, shapes, verb, text);

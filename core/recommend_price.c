@@ -65,22 +65,12 @@ static double links_of(const struct candidate *candidate)
 	return fabric_is_fast(fabric) ? fabric->node_bytes_per_second : 0;
 }
 
-/* What fits before what is tight; then the objective, then cost and time; ties by more resources,
- * then by name. Never 0 for two different offers. */
-int candidate_compare(const struct search *search, const struct candidate *a,
-		      const struct candidate *b)
+static int compare_ties(const struct search *search, const struct candidate *a,
+			const struct candidate *b)
 {
 	const struct offer *x = candidate_offer(search, a), *y = candidate_offer(search, b);
-	int order = (int)b->plan->fit - (int)a->plan->fit;
+	int order = compare_doubles(resources_of(b), resources_of(a));
 
-	if (!order)
-		order = compare_doubles(a->key, b->key);
-	if (!order)
-		order = compare_doubles((double)a->cost.total_micros, (double)b->cost.total_micros);
-	if (!order)
-		order = compare_doubles(a->seconds, b->seconds);
-	if (!order)
-		order = compare_doubles(resources_of(b), resources_of(a));
 	if (!order)
 		order = compare_doubles(links_of(b), links_of(a));
 	if (!order)
@@ -96,6 +86,23 @@ int candidate_compare(const struct search *search, const struct candidate *a,
 	if (!order)
 		order = (x->id > y->id) - (x->id < y->id);
 	return order;
+}
+
+/* What fits before what is tight; then the objective, then cost and time; ties by more resources,
+ * then by name. Never 0 for two different offers, which are read for ties alone: of a million, none
+ * is in the cache. */
+int candidate_compare(const struct search *search, const struct candidate *a,
+		      const struct candidate *b)
+{
+	int order = (int)b->plan->fit - (int)a->plan->fit;
+
+	if (!order)
+		order = compare_doubles(a->key, b->key);
+	if (!order)
+		order = compare_doubles((double)a->cost.total_micros, (double)b->cost.total_micros);
+	if (!order)
+		order = compare_doubles(a->seconds, b->seconds);
+	return order ? order : compare_ties(search, a, b);
 }
 
 /* How many times over a limit it is, the one that it misses by most; 1 when it keeps all. */

@@ -7,26 +7,13 @@
  */
 #include "core/recommend_parts.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #define ALTERNATIVES_MAX 5
-
-static int compare_doubles(double a, double b)
-{
-	return (a > b) - (a < b);
-}
 
 struct front_point {
 	double cost, seconds;
 };
-
-static int compare_points(const void *left, const void *right)
-{
-	const struct front_point *a = left, *b = right;
-	int order = compare_doubles(a->seconds, b->seconds);
-
-	return order ? order : compare_doubles(a->cost, b->cost);
-}
 
 /* The best fit of any head: what is only tight beats nothing that fits. */
 static enum fit best_fit(const struct search *search)
@@ -39,20 +26,40 @@ static enum fit best_fit(const struct search *search)
 	return best;
 }
 
+/* Adds a point that none of the front beats, in the place of those that it beats. */
+static uint32_t add_point(struct front_point *front, uint32_t count, struct front_point point)
+{
+	uint32_t low = 0, high = count, kept;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (front[middle].seconds < point.seconds)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if ((low > 0 && front[low - 1].cost <= point.cost) ||
+	    (low < count && front[low].seconds <= point.seconds && front[low].cost <= point.cost))
+		return count;
+	for (kept = low; kept < count && front[kept].cost >= point.cost; kept++)
+		;
+	memmove(&front[low + 1], &front[kept], (count - kept) * sizeof(*front));
+	front[low] = point;
+	return count - (kept - low) + 1;
+}
+
 /* The cost/time front of the heads of that fit: soonest first, each cheaper than the one before. */
 static uint32_t make_front(const struct search *search, enum fit fit, struct front_point *front)
 {
-	uint32_t points = 0, count = 0;
+	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < search->heads_count; i++)
 		if (search->heads[i].plan->fit == fit)
-			front[points++] =
+			count = add_point(
+				front, count,
 				(struct front_point){(double)search->heads[i].cost.total_micros,
-						     search->heads[i].seconds};
-	qsort(front, points, sizeof(*front), compare_points);
-	for (uint32_t i = 0; i < points; i++)
-		if (!count || front[i].cost < front[count - 1].cost)
-			front[count++] = front[i];
+						     search->heads[i].seconds});
 	return count;
 }
 

@@ -244,6 +244,20 @@ static void reason_bottleneck(const struct search *search, const struct candidat
 				100 - phase->compute_seconds / whole));
 }
 
+static void reason_load(const struct workload *workload, const struct plan *plan,
+			struct arena *arena, struct recommendation *out)
+{
+	note_add(out->reasons, &out->reasons_count, "load",
+		 arena_printf(arena,
+			      "At %.4g request%s a second it runs at %.0f %% of what it can do "
+			      "(%.4g): sized for at most %.0f %%, since queues grow without end "
+			      "near 100 %%. One waits %.2f s in the mean before it is taken up.",
+			      workload->requests_per_second,
+			      fabs(workload->requests_per_second - 1) > 0 ? "s" : "",
+			      100 * plan->utilisation, plan->most_requests_per_second,
+			      100 * PLAN_TARGET_LOAD, plan->wait_seconds));
+}
+
 static void reason_speed(const struct search *search, const struct candidate *candidate,
 			 struct arena *arena, struct recommendation *out)
 {
@@ -275,17 +289,7 @@ static void reason_speed(const struct search *search, const struct candidate *ca
 				speed->ttft_seconds, speed->tpot_seconds * 1e3));
 	if (workload->task == TASK_INFERENCE) {
 		if (workload->requests_per_second > 0)
-			note_add(out->reasons, &out->reasons_count, "load",
-				 arena_printf(
-					 arena,
-					 "At %.4g request%s a second it runs at %.0f %% of "
-					 "what it can do (%.4g): sized for at most %.0f %%, since "
-					 "queues grow without end near 100 %%.",
-					 workload->requests_per_second,
-					 fabs(workload->requests_per_second - 1) > 0 ? "s" : "",
-					 100 * candidate->plan->utilisation,
-					 candidate->plan->most_requests_per_second,
-					 100 * PLAN_TARGET_LOAD));
+			reason_load(workload, candidate->plan, arena, out);
 		return;
 	}
 	duration_text(candidate->cost.run_seconds, took);

@@ -63,14 +63,15 @@ static void warn_formats(struct warner *warner)
 	    format_facts(layout->weight_format)->linear_bits < format_facts(native)->linear_bits)
 		warn(warner, "quantised_weights",
 		     arena_printf(warner->arena,
-				  "Only with weights in %s: in %s they lack room or speed here.",
+				  "Only with weights in %s: in %s they lack room, speed or "
+				  "kernels here.",
 				  names_text(&format_names, (int)layout->weight_format),
 				  names_text(&format_names, (int)native)));
 	if (workload->kv_format == FORMAT_AUTO && format_facts(layout->kv_format)->linear_bits < 16)
 		warn(warner, "quantised_kv",
 		     arena_printf(warner->arena,
-				  "Only with the KV cache in %s: in 16 bit the asked context and "
-				  "concurrency would not be resident on %d %s.",
+				  "Only with the KV cache in %s: in 16 bit what is asked lacks "
+				  "room or speed on %d %s.",
 				  names_text(&format_names, (int)layout->kv_format), layout->nodes,
 				  layout->nodes == 1 ? "machine" : "machines"));
 }

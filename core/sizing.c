@@ -37,29 +37,14 @@ void sizing_single_layout(const struct workload *workload, struct layout *out)
 	bool is_serving = workload->task == TASK_INFERENCE;
 	int64_t micro = workload->micro_batch > 0 ? workload->micro_batch : 1;
 
-	*out = (struct layout){
-		.gpus_per_node = 1,
-		.nodes = 1,
-		.tensor_parallel = 1,
-		.pipeline_parallel = 1,
-		.data_parallel = 1,
-		.context_parallel = 1,
-		.expert_parallel = 1,
-		.sharding = SHARDING_NONE,
-		.recompute = workload->recompute == RECOMPUTE_AUTO
-				     ? RECOMPUTE_FULL
-				     : (enum recompute)workload->recompute,
-		.offload = workload->offload == OFFLOAD_AUTO ? OFFLOAD_NONE
-							     : (enum offload)workload->offload,
-		.micro_batch = micro,
-		.accumulation = 1,
-		.weight_format = workload->base_format == FORMAT_AUTO
-					 ? FORMAT_BF16
-					 : (enum format)workload->base_format,
-		.kv_format = FORMAT_BF16,
-		.replicas = 1,
-		.sequences = 1,
-	};
+	*out = layout_single;
+	if (workload->recompute != RECOMPUTE_AUTO)
+		out->recompute = (enum recompute)workload->recompute;
+	if (workload->offload != OFFLOAD_AUTO)
+		out->offload = (enum offload)workload->offload;
+	if (workload->base_format != FORMAT_AUTO)
+		out->weight_format = (enum format)workload->base_format;
+	out->micro_batch = micro;
 	if (!is_serving) {
 		out->accumulation =
 			workload->global_batch > micro && !workload->optimizer_in_backward
@@ -194,8 +179,10 @@ static void serve_on(struct enumeration *list, int gpus)
 	layout.pipeline_parallel =
 		asked(workload->pipeline_parallel,
 		      workload->tensor_parallel ? gpus / (int)workload->tensor_parallel : 1);
+	if (gpus > NODE_GPUS || layout.pipeline_parallel < 1)
+		return;
 	layout.tensor_parallel = asked(workload->tensor_parallel, gpus / layout.pipeline_parallel);
-	if (gpus > NODE_GPUS || layout.pipeline_parallel < 1 || layout.tensor_parallel < 1 ||
+	if (layout.tensor_parallel < 1 ||
 	    layout.tensor_parallel * layout.pipeline_parallel != gpus ||
 	    (divisor > 0 && divisor % layout.tensor_parallel != 0))
 		return;

@@ -114,16 +114,31 @@ void speed_estimate(const struct speed_basis *basis, const struct layout *layout
  * inference, a request, whose cache is read in no less than `cache_bits` an element. */
 double speed_least_seconds(const struct speed_basis *basis, double cache_bits);
 
-/* Inference: prompts of one copy of the model, which take as long at any load: alone on the card,
- * one of many, and with no part hidden behind another. */
-struct speed_prompts {
+/* What collectives reach. */
+struct link {
+	double bytes_per_second; /* per GPU, one direction, reachable for large messages */
+	double latency_seconds;	 /* per step of a ring */
+	double half_bytes;	 /* message that reaches half of the rate */
+	bool is_assumed;
+};
+
+/* Inference: of a copy of the model, what is the same under any load. */
+struct speed_copy {
 	bool is_known;
+	struct link link;
+	double prompt, output;		  /* tokens */
+	double layers, prompt_layers;	  /* that an output token and a prompt pass */
+	double gap, launch;		  /* seconds a layer, without a captured graph */
+	double all_seconds, prompt_share; /* reading all weights, all GPUs as one; of these, those
+					     that only the prompt passes */
+	double prompt_read_seconds;
+	/* A prompt alone on the card, one of many, and with no part hidden behind another. */
 	struct speed_phase alone, loaded, whole;
 };
 
-/* Inference: the same, where `prompts` is of another load of the same copy, or becomes known. */
+/* Inference: the same, where `copy` is known from another load, or becomes so. */
 void speed_estimate_load(const struct speed_basis *basis, const struct layout *layout,
-			 const struct fabric *fabric, struct speed_prompts *prompts,
+			 const struct fabric *fabric, struct speed_copy *copy,
 			 struct speed_estimate *out);
 
 /* Inference: of one replica, what so many do. */

@@ -193,7 +193,8 @@ enum workload_field_id {
 
 struct workload {
 	const struct architecture *architecture;
-	const char *model; /* registry id, "config" or "parameters" */
+	const char *model;	/* registry id, "config" or "parameters" */
+	const char *checkpoint; /* the weights that were asked for; NULL = as `model` says */
 #define X(kind, field, names, least, most, tasks) WORKLOAD_TYPE_##kind field;
 	WORKLOAD_FIELDS(X)
 #undef X

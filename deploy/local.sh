@@ -118,8 +118,10 @@ service=$!
 for attempt in $(seq 1 150); do
 	kill -0 "$service" 2>/dev/null ||
 		{ tail -n 5 "$data/gpupick.log" >&2; service=''; die "the service did not start (log: $data/gpupick.log)"; }
-	case $(curl -s -o /dev/null -w '%{http_code}' --noproxy '*' "http://$ops/readyz" || true) in
-	200) break ;;
+	# Ready from the first table on, which may be empty: the bundled list follows within a second.
+	case $(curl -s --noproxy '*' "http://$ops/readyz" || true) in
+	*'"ready"'*'"offers":0}'*) [ "$attempt" -lt 25 ] || break ;;
+	*'"ready"'*) break ;;
 	esac
 	[ "$attempt" -lt 150 ] || die "the service is not ready after 30 s (log: $data/gpupick.log)"
 	sleep 0.2

@@ -7,6 +7,7 @@
 #include "core/names.h"
 #include "server/config_parts.h"
 #include "server/http/address.h"
+#include "server/http/cors.h"
 #include "server/http/forwarded.h"
 #include "server/ingest/discount.h"
 #include "server/ingest/files.h"
@@ -132,38 +133,27 @@ static bool check_providers(const char *list, const char *name, struct error *er
 	return true;
 }
 
-static bool check_files(const char *text, const char *name, struct error *error)
-{
-	struct error inner;
-
-	error_init(&inner, NULL);
-	return files_check(text, &inner) ||
-	       error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
-}
-
-static bool check_discount(const char *text, const char *name, struct error *error)
-{
-	struct error inner;
-
-	error_init(&inner, NULL);
-	return discount_check(text, &inner) ||
-	       error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
-}
-
 static bool check_url(const char *name, const char *text, struct error *error)
 {
 	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0 ||
 	       error_set(error, ERROR_INVALID, "%s: '%s' is not an http or https URL", name, text);
 }
 
-static bool check_networks(const char *text, const char *name, struct error *error)
+static bool check_networks(const char *text, struct error *error)
 {
 	struct trust trust;
+
+	return trust_parse(&trust, text, error);
+}
+
+/* What `rule` says is wrong, with the setting's name before it. */
+static bool check(bool (*rule)(const char *text, struct error *error), const char *text,
+		  const char *name, struct error *error)
+{
 	struct error inner;
 
 	error_init(&inner, NULL);
-	return trust_parse(&trust, text, &inner) ||
-	       error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
+	return rule(text, &inner) || error_set(error, ERROR_INVALID, "%s: %s", name, inner.detail);
 }
 
 static bool set_text(void *at, enum config_setting setting, const char *name, const char *text,
@@ -186,13 +176,15 @@ static bool set_text(void *at, enum config_setting setting, const char *name, co
 				 "%s: '%s' is not HOST:PORT, [V6]:PORT or unix:PATH", name, text);
 	if (setting == CONFIG_providers && !check_providers(text, name, error))
 		return false;
-	if (setting == CONFIG_trusted_proxies && !check_networks(text, name, error))
+	if (setting == CONFIG_trusted_proxies && !check(check_networks, text, name, error))
+		return false;
+	if (setting == CONFIG_cors_origins && !check(cors_check, text, name, error))
 		return false;
 	if (setting == CONFIG_base_path && *text && !forwarded_is_prefix(text, strlen(text)))
 		return error_set(error, ERROR_INVALID,
 				 "%s: '%.80s' is not a path such as /gpupick, without an end slash",
 				 name, text);
-	if (setting == CONFIG_price_files && !check_files(text, name, error))
+	if (setting == CONFIG_price_files && !check(files_check, text, name, error))
 		return false;
 	if (setting == CONFIG_ecb_url && *text && !check_url(name, text, error))
 		return false;
@@ -316,7 +308,7 @@ bool config_derive(struct config *config, const char *name, const char *suffix, 
 		return error_set(error, ERROR_INTERNAL, "%s: out of memory", name);
 	if (strcmp(suffix, "URL") == 0 && !check_url(name, value, error))
 		return false;
-	if (strcmp(suffix, "DISCOUNT") == 0 && !check_discount(value, name, error))
+	if (strcmp(suffix, "DISCOUNT") == 0 && !check(discount_check, value, name, error))
 		return false;
 	*derived = (struct config_derived){.next = config->derived,
 					   .name = own_name,

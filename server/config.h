@@ -35,6 +35,8 @@
 	  "networks (10.0.0.0/8, ::1, unix:) whose Forwarded is believed")                         \
 	X(TEXT, forwarded, "auto", "what proxies send: x (X-Forwarded-*), rfc7239 or auto")        \
 	X(TEXT, base_path, "", "path before every route, where a gateway leaves one: /gpupick")    \
+	X(TEXT, cors_origins, "",                                                                  \
+	  "other sites whose pages may read answers: https://a.example, or *")                     \
 	X(TEXT, access_log, "all", "access lines: all, errors or off")                             \
 	X(FLAG, reuse_port, "false", "SO_REUSEPORT: a new process may bind before the old ends")   \
 	X(SECONDS, drain_seconds, "0", "wait after readiness turns 503, before closing")           \

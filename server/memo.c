@@ -1,6 +1,8 @@
 /* Memo: see memo.h. A table of chains for finding, one list by last use for giving way. */
 #include "server/memo.h"
 
+#include "core/hash.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,17 +50,17 @@ struct memo *memo_new(size_t bytes_most, memo_free_function *free_value, struct 
 /* FNV-1a over words: keys are kilobytes, and a chain compares them in full. */
 struct memo_key memo_key(const void *bytes, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ length, word;
+	uint64_t hash = HASH_START ^ length, word;
 	const unsigned char *at = bytes;
 	size_t left = length;
 
 	for (; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
-		hash = (hash ^ word) * UINT64_C(0x100000001b3);
+		hash = (hash ^ word) * HASH_PRIME;
 		hash ^= hash >> 29;
 	}
 	for (; left > 0; left--, at++)
-		hash = (hash ^ *at) * UINT64_C(0x100000001b3);
+		hash = hash_byte(hash, *at);
 	return (struct memo_key){bytes, length, hash ^ hash >> 32};
 }
 

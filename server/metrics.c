@@ -63,7 +63,7 @@ struct metrics {
 	int64_t started_us;
 	struct histogram *requests; /* [route + 1][code]; row 0: matched none */
 	struct provider_metrics *ingest;
-	_Atomic int64_t in_flight, connections;
+	_Atomic int64_t in_flight, waiting, connections;
 	_Atomic uint64_t rejected[METRICS_REJECTIONS];
 	_Atomic uint64_t forwarded_ignored[FORWARDED_FAULTS];
 	_Atomic uint64_t not_modified;
@@ -146,6 +146,11 @@ void metrics_request(struct metrics *metrics, int route, unsigned status, int64_
 void metrics_in_flight(struct metrics *metrics, int change)
 {
 	atomic_fetch_add_explicit(&metrics->in_flight, change, memory_order_relaxed);
+}
+
+void metrics_waiting(struct metrics *metrics, int change)
+{
+	atomic_fetch_add_explicit(&metrics->waiting, change, memory_order_relaxed);
 }
 
 void metrics_connections(struct metrics *metrics, int change)
@@ -268,6 +273,8 @@ static void render_http(const struct metrics *metrics, struct writer *writer)
 	render_requests(metrics, writer);
 	render_gauge(writer, "gpupick_http_requests_in_flight", "Requests under way.",
 		     (double)atomic_load(&metrics->in_flight));
+	render_gauge(writer, "gpupick_http_requests_waiting", "Of those, for the database.",
+		     (double)atomic_load(&metrics->waiting));
 	render_gauge(writer, "gpupick_http_connections", "Open client connections.",
 		     (double)atomic_load(&metrics->connections));
 	head(writer, "gpupick_http_rejected_total", "counter",

@@ -19,6 +19,7 @@ void metrics_free(struct metrics *metrics);
 /* route: index in the routes table, or -1 for requests that matched none. */
 void metrics_request(struct metrics *metrics, int route, unsigned status, int64_t duration_us);
 void metrics_in_flight(struct metrics *metrics, int change);
+void metrics_waiting(struct metrics *metrics, int change); /* of those, for the database */
 void metrics_connections(struct metrics *metrics, int change);
 
 enum metrics_rejection {

@@ -24,7 +24,7 @@
 
 #define ARENA_BYTES ((size_t)16 << 30)
 #define BACKOFF_MAX_US (5 * US_PER_SECOND) /* prices catch up soon after the database is back */
-#define SAVE_EVERY_US (30 * US_PER_SECOND)
+#define SAVE_EVERY_US (5 * US_PER_SECOND)  /* the terminal's verbs read the file */
 #define PACE                                                                                       \
 	20 /* builds for dates alone, and saving, take at most a twentieth of the time each        \
 	    */
@@ -74,6 +74,7 @@ static void report(struct refresh *refresh)
 static void save(struct refresh *refresh)
 {
 	const struct catalogue *catalogue = snapshot_acquire(refresh->slot);
+	bool is_empty = !catalogue || catalogue->offers_count == 0;
 	int64_t started_us = clock_monotonic_us();
 	struct error error;
 
@@ -84,6 +85,8 @@ static void save(struct refresh *refresh)
 	snapshot_release(refresh->slot, catalogue);
 	refresh->saved_at_us = clock_monotonic_us();
 	refresh->save_us = refresh->saved_at_us - started_us;
+	if (is_empty) /* as at the first start: what follows is saved at once */
+		refresh->saved_at_us = 0;
 }
 
 static void save_if_due(struct refresh *refresh)

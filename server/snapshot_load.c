@@ -1,6 +1,7 @@
 /* Reading a catalogue from disk, or refusing it: see snapshot_format.h. */
 #include "server/snapshot_format.h"
 
+#include "core/hash.h"
 #include "server/snapshot.h"
 
 #include <errno.h>
@@ -234,7 +235,7 @@ static bool check_header(struct cursor *cursor, const char *path, struct error *
 	length = take_number(cursor, 8);
 	if (length != cursor->length - SNAPSHOT_HEADER_BYTES)
 		return error_set(error, ERROR_MALFORMED, "%s is cut off", path);
-	if (take_number(cursor, 8) != snapshot_checksum(cursor->bytes + cursor->at, length))
+	if (take_number(cursor, 8) != hash_bytes(HASH_START, cursor->bytes + cursor->at, length))
 		return error_set(error, ERROR_MALFORMED, "%s is damaged", path);
 	return true;
 }

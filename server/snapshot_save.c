@@ -1,6 +1,7 @@
 /* Writing a catalogue to disk: see snapshot_format.h. */
 #include "server/snapshot_format.h"
 
+#include "core/hash.h"
 #include "server/snapshot.h"
 
 #include <endian.h>
@@ -84,7 +85,7 @@ static bool strings_grow(struct strings *strings)
 		return false;
 	}
 	for (size_t i = 0; i < strings->count; i++) {
-		size_t slot = snapshot_checksum((const unsigned char *)texts[i], strlen(texts[i]));
+		size_t slot = hash_bytes(HASH_START, texts[i], strlen(texts[i]));
 
 		while (slots[slot & (capacity - 1)])
 			slot++;
@@ -98,7 +99,7 @@ static bool strings_grow(struct strings *strings)
 
 static uint32_t string_number(struct strings *strings, const char *text)
 {
-	size_t length = strlen(text), slot = snapshot_checksum((const unsigned char *)text, length);
+	size_t length = strlen(text), slot = hash_bytes(HASH_START, text, length);
 
 	if (2 * strings->count >= strings->capacity && !strings_grow(strings)) {
 		strings->failed = true;
@@ -262,8 +263,8 @@ bool snapshot_save(const struct catalogue *catalogue, const char *path, struct e
 	}
 	put_number(&header, whole.length - SNAPSHOT_HEADER_BYTES, 8);
 	put_number(&header,
-		   snapshot_checksum(whole.bytes + SNAPSHOT_HEADER_BYTES,
-				     whole.length - SNAPSHOT_HEADER_BYTES),
+		   hash_bytes(HASH_START, whole.bytes + SNAPSHOT_HEADER_BYTES,
+			      whole.length - SNAPSHOT_HEADER_BYTES),
 		   8);
 	if (header.failed) {
 		error_set(error, ERROR_INTERNAL, "no memory to save the snapshot");

@@ -163,7 +163,7 @@ FITTED(MIXER_TENSORS, 1.5, 1, 4);
  * (litgpt: QLoRA over LoRA of the same run, seven models: 2.9 MB a token for Llama-2-7B, 1.0 for
  * TinyLlama).
  */
-FITTED(QUANTISED_INPUT_BYTES, 3, 2, 4);
+FITTED(QUANTISED_INPUT_BYTES, 3.3, 2, 4);
 
 static double quantised_inputs(const struct workload *workload, const struct layer_kind *kind)
 {

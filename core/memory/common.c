@@ -110,8 +110,7 @@ static bool is_paged(const struct workload *workload)
 static struct static_bytes full_bytes(const struct workload *workload, const struct layout *layout)
 {
 	bool is_fp16 = workload->precision == PRECISION_AMP_FP16;
-	bool is_gathered =
-		layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
+	bool is_gathered = layout_shards_weights(layout);
 
 	switch ((enum precision)workload->precision) {
 	case PRECISION_AMP_BF16:

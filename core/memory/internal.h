@@ -13,7 +13,6 @@ struct static_bytes {
 	double host; /* kept in host memory by the optimizer's own choice (paged states) */
 };
 
-/* common.c */
 /* What training leaves behind and moves through, of one GPU. */
 struct memory_flow {
 	double saved_first, saved_last; /* of the first and the last pipeline stage */
@@ -22,19 +21,22 @@ struct memory_flow {
 	double logits;
 };
 
+/* common.c */
 struct static_bytes memory_static_bytes(const struct workload *workload,
 					const struct layout *layout, bool adapters);
 /* Temporaries of the optimizer step, in states of a parameter: 1 when all square roots are taken at
  * once, 0 when the step is fused. */
 double memory_step_states(const struct workload *workload);
-/* Of what memory_static_bytes() says of the optimizer: below 1 where gradients are projected. */
-double memory_state_share(const struct workload *workload, const struct parameter_count *count);
 /* Whether the parts that stay unquantised are held in fp32. */
 bool memory_is_upcast(const struct workload *workload, enum format format);
 double memory_expert_parameters(const struct layer_kind *kind, int hidden);
 double memory_layer_parameters(const struct layer_kind *kind, int hidden);
 double memory_largest_matrix(const struct layer_kind *kind, int hidden);
 double memory_layer_linear_parameters(const struct layer_kind *kind, int hidden);
+
+/* adapters.c */
+/* Of what memory_static_bytes() says of the optimizer: below 1 where gradients are projected. */
+double memory_state_share(const struct workload *workload, const struct parameter_count *count);
 
 /* activations.c */
 void memory_prepare_activations(const struct workload *workload, struct memory_basis *basis);

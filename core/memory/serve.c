@@ -43,6 +43,10 @@ FITTED(GRAPH_BYTES, 0.5 * GIB, 0.1 * GIB, 1.0 * GIB);
 #define FOUR_BIT_CACHE 4.5
 #define LLAMA_CPP_EIGHT_BIT_CACHE 8.5
 
+/* Keys of an indexer stay in 8 bits with an fp32 scale for every 128 (vLLM's DeepSeek-V3.2), whole
+ * on every GPU. */
+#define INDEX_KEY_BYTES (1 + 4.0 / 128)
+
 static double cache_bits(const struct workload *workload, enum format format)
 {
 	if (format == FORMAT_INT4)
@@ -88,6 +92,9 @@ static void kv_share(const struct memory_basis *basis, const struct layout *layo
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
 		double elements = 0, kept = layer_positions(kind, context);
+		double indexed =
+			kind->compress_ratio ? floor(context / kind->compress_ratio) : context;
+		double index = kind->index_dim * INDEX_KEY_BYTES;
 
 		if (kind->is_cross_only)
 			kept = architecture->image_tokens;
@@ -103,10 +110,10 @@ static void kv_share(const struct memory_basis *basis, const struct layout *layo
 		if (kind->compress_ratio) /* one latent for K and V */
 			elements /= 2;
 		/* State layers keep their state in the compute type. */
-		*sequence +=
-			kind->count * (elements * kept * bytes + 2 * kind->state_elements / tensor);
+		*sequence += kind->count * (elements * kept * bytes + index * indexed +
+					    2 * kind->state_elements / tensor);
 		if (!kind->is_cross_only && (!kind->window || context < kind->window))
-			*token += kind->count * elements * bytes;
+			*token += kind->count * (elements * bytes + index);
 	}
 	*token *= stage_share(basis, layout) / layout->context_parallel;
 	*sequence *= stage_share(basis, layout) / layout->context_parallel;

@@ -34,11 +34,6 @@ static double reduced_bytes(const struct workload *workload)
 	return workload->gradient_precision == GRADIENTS_FP32 ? 6 : 4;
 }
 
-static bool is_fully_sharded(const struct layout *layout)
-{
-	return layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
-}
-
 /* What the first and the last pipeline stage hold; the same when there is one. */
 static struct shard shard_of(const struct memory_basis *basis, const struct layout *layout,
 			     bool is_last)
@@ -90,7 +85,7 @@ static double expert_ways(const struct layout *layout)
 static void add_static(const struct layout *layout, struct static_bytes bytes, struct shard shard,
 		       struct memory_estimate *out, double *host)
 {
-	bool zero3 = is_fully_sharded(layout);
+	bool zero3 = layout_shards_weights(layout);
 	bool zero2 = zero3 || layout->sharding == SHARDING_ZERO2;
 	bool zero1 = zero2 || layout->sharding == SHARDING_ZERO1;
 	double whole = shard.dense + shard.experts;
@@ -120,7 +115,7 @@ static double gathered_bytes(const struct memory_basis *basis, const struct layo
 {
 	double bytes = 0, tensor = layout->tensor_parallel;
 	double reduced = reduced_bytes(basis->workload);
-	bool is_sharded = shard_ways(layout) > 1 && is_fully_sharded(layout);
+	bool is_sharded = shard_ways(layout) > 1 && layout_shards_weights(layout);
 
 	if (is_sharded && layout->pipeline_parallel > 1) {
 		/* Gathered once a step: every micro-batch needs them again. */
@@ -158,7 +153,7 @@ static void add_base(const struct memory_basis *basis, const struct layout *layo
 		bytes += 2 * (total - (double)basis->parameters.linear);
 	mine = bytes * (shard.dense + shard.experts) / total;
 
-	if (is_fully_sharded(layout))
+	if (layout_shards_weights(layout))
 		mine /= shard_ways(layout);
 	if (layout->offload == OFFLOAD_PARAMETERS)
 		*host += mine;
@@ -214,7 +209,7 @@ static void add_peak(const struct memory_basis *basis, const struct layout *layo
 	/* An fp32 head works on a 16-bit copy, which the backward pass needs again. */
 	if (is_last && memory_is_upcast(workload, layout->weight_format))
 		at_loss += 2 * head_parameters(basis) / layout->tensor_parallel;
-	if (is_fully_sharded(layout) && !is_frozen && is_last)
+	if (layout_shards_weights(layout) && !is_frozen && is_last)
 		at_loss += shard.head * reduced_bytes(workload);
 	in_backward = early + saved + flow->working + unpacked;
 	/* At the end of the backward pass all gradients are there and the last layer's set. */
@@ -249,7 +244,7 @@ static double backward_unit(const struct memory_basis *basis, const struct layou
 		basis->largest_layer_parameters / tensor / layout->expert_parallel,
 		fmax((double)basis->parameters.embedding, (double)basis->parameters.head) / tensor);
 
-	return is_fully_sharded(layout) ? unit / shard_ways(layout) : unit;
+	return layout_shards_weights(layout) ? unit / shard_ways(layout) : unit;
 }
 
 static double sum(const struct memory_estimate *estimate)

@@ -400,11 +400,11 @@ static void start_estimate(const struct speed_basis *basis, struct speed_estimat
 }
 
 void speed_estimate_load(const struct speed_basis *basis, const struct layout *layout,
-			 const struct fabric *fabric, struct speed_prompts *prompts,
+			 const struct fabric *fabric, struct speed_copy *copy,
 			 struct speed_estimate *out)
 {
 	start_estimate(basis, out);
-	speed_serving(basis, layout, fabric, prompts, out);
+	speed_serving(basis, layout, fabric, copy, out);
 }
 
 void speed_estimate(const struct speed_basis *basis, const struct layout *layout,
@@ -412,9 +412,9 @@ void speed_estimate(const struct speed_basis *basis, const struct layout *layout
 {
 	start_estimate(basis, out);
 	if (basis->workload->task == TASK_INFERENCE) {
-		struct speed_prompts prompts = {0};
+		struct speed_copy copy = {0};
 
-		speed_serving(basis, layout, fabric, &prompts, out);
+		speed_serving(basis, layout, fabric, &copy, out);
 	} else {
 		speed_training(basis, layout, fabric, out);
 	}

@@ -13,13 +13,6 @@ enum collective {
 	COLLECTIVE_SEND
 };
 
-struct link {
-	double bytes_per_second; /* per GPU, one direction, reachable for large messages */
-	double latency_seconds;	 /* per step of a ring */
-	double half_bytes;	 /* message that reaches half of the rate */
-	bool is_assumed;
-};
-
 struct link speed_node_link(const struct accelerator *accelerator, const struct fabric *fabric,
 			    int ways);
 struct link speed_cluster_link(const struct fabric *fabric, int gpus_per_node);
@@ -86,7 +79,7 @@ double speed_least_serving(const struct speed_basis *basis, double cache_bits);
 void speed_training(const struct speed_basis *basis, const struct layout *layout,
 		    const struct fabric *fabric, struct speed_estimate *out);
 void speed_serving(const struct speed_basis *basis, const struct layout *layout,
-		   const struct fabric *fabric, struct speed_prompts *known,
+		   const struct fabric *fabric, struct speed_copy *copy,
 		   struct speed_estimate *out);
 
 #endif

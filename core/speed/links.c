@@ -176,6 +176,12 @@ struct link speed_cluster_link(const struct fabric *fabric, int gpus_per_node)
 	return link;
 }
 
+/* Of a tree. */
+static double steps_of(int ways)
+{
+	return ways & (ways - 1) ? log2(ways) : __builtin_ctz((unsigned)ways);
+}
+
 double speed_collective(enum collective collective, double bytes, int ways, const struct link *link)
 {
 	double share, steps, moved;
@@ -186,7 +192,7 @@ double speed_collective(enum collective collective, double bytes, int ways, cons
 	switch (collective) {
 	case COLLECTIVE_ALL_REDUCE:
 		moved = 2 * share * bytes;
-		steps = 2 * log2(ways);
+		steps = 2 * steps_of(ways);
 		break;
 	case COLLECTIVE_ALL_GATHER:
 		/* Round a ring; only reductions have a tree. */
@@ -195,7 +201,7 @@ double speed_collective(enum collective collective, double bytes, int ways, cons
 		break;
 	case COLLECTIVE_ALL_TO_ALL:
 		moved = share * bytes;
-		steps = log2(ways);
+		steps = steps_of(ways);
 		break;
 	case COLLECTIVE_SEND:
 	default:

@@ -23,17 +23,15 @@ FITTED(STAGE_LOSS, 0.035, 0.01, 0.2);
 /* What llama.cpp hides of what its stages could hide of a prompt. */
 FITTED(PIECES_OVERLAP, 0.75, 0.5, 1.0);
 
-/* What both phases share. */
+/* A copy under one load. */
 struct serving {
 	const struct speed_basis *basis;
 	const struct layout *layout;
-	struct link link;
-	double sequences, prompt, output; /* resident on one replica; tokens */
-	double stages; /* that other sequences keep busy: a token passes all of them */
-	double layers, prompt_layers;		  /* that an output token and a prompt pass */
-	double gap, launch;			  /* seconds a layer, without a captured graph */
-	double read_seconds, prompt_read_seconds; /* of the weights, all GPUs of the copy as one */
-	double share; /* of all weights, those that a decode step reads */
+	const struct speed_copy *copy;
+	double sequences; /* resident on one replica */
+	double stages;	  /* that other sequences keep busy: a token passes all of them */
+	double share;	  /* of all weights, those that a decode step reads */
+	double read_seconds;
 };
 
 /* Of all weights, those that `tokens` tokens touch. */
@@ -48,35 +46,43 @@ static double touched_weights(const struct speed_basis *basis, double tokens)
 	return (dense + experts) / total;
 }
 
-static struct serving prepare(const struct speed_basis *basis, const struct layout *layout,
-			      const struct fabric *fabric)
+/* What depends on no load, its prompts apart. */
+static void prepare_copy(const struct speed_basis *basis, const struct layout *layout,
+			 const struct fabric *fabric, struct speed_copy *out)
 {
 	const struct workload *workload = basis->workload;
-	double all_seconds =
-		speed_weight_bytes(basis, layout->weight_format) / basis->memory_bytes_per_second;
 	double prompt_share = basis->prompt_weights / (double)basis->parameters.total;
+
+	out->all_seconds =
+		speed_weight_bytes(basis, layout->weight_format) / basis->memory_bytes_per_second;
+	out->link = speed_node_link(basis->accelerator, fabric, layout->tensor_parallel);
+	out->prompt = (double)workload->prompt_tokens;
+	out->output = workload_only_reads(workload) ? 0 : fmax(1, (double)workload->output_tokens);
+	out->layers = architecture_blocks(workload->architecture) / 2.0;
+	if (architecture_has_source(workload->architecture))
+		out->layers -= basis->prompt_layers;
+	out->prompt_layers = basis->prompt_layers;
+	out->gap = engine_gap_seconds(basis, layout->weight_format, false);
+	out->launch = engine_launch_seconds(basis, layout->weight_format);
+	out->prompt_share = prompt_share;
+	if (prompt_share <= 0)
+		prompt_share = touched_weights(basis, out->prompt);
+	out->prompt_read_seconds = prompt_share * out->all_seconds;
+}
+
+static struct serving prepare(const struct speed_basis *basis, const struct layout *layout,
+			      const struct speed_copy *copy)
+{
 	struct serving serving = {
 		.basis = basis,
 		.layout = layout,
-		.link = speed_node_link(basis->accelerator, fabric, layout->tensor_parallel),
+		.copy = copy,
 		.sequences = fmax(1, layout->sequences),
-		.prompt = (double)workload->prompt_tokens,
-		.output = workload_only_reads(workload) ? 0
-							: fmax(1, (double)workload->output_tokens),
 		.stages = fmin(layout->pipeline_parallel, fmax(1, layout->sequences)),
-		.layers = architecture_blocks(workload->architecture) / 2.0,
-		.prompt_layers = basis->prompt_layers,
-		.gap = engine_gap_seconds(basis, layout->weight_format, false),
-		.launch = engine_launch_seconds(basis, layout->weight_format),
 	};
 
-	if (architecture_has_source(workload->architecture))
-		serving.layers -= basis->prompt_layers;
-	serving.share = touched_weights(basis, serving.sequences) - prompt_share;
-	if (prompt_share <= 0)
-		prompt_share = touched_weights(basis, serving.prompt);
-	serving.read_seconds = serving.share * all_seconds;
-	serving.prompt_read_seconds = prompt_share * all_seconds;
+	serving.share = touched_weights(basis, serving.sequences) - copy->prompt_share;
+	serving.read_seconds = serving.share * copy->all_seconds;
 	return serving;
 }
 
@@ -87,7 +93,7 @@ static double reduce_seconds(const struct serving *serving, double layers, doubl
 
 	return layers * 2 *
 	       speed_collective(COLLECTIVE_ALL_REDUCE, bytes, serving->layout->tensor_parallel,
-				&serving->link);
+				&serving->copy->link);
 }
 
 /* The card's time, or the host's if it cannot launch as fast, which then is busy all the while. */
@@ -104,7 +110,7 @@ static void close_phase(struct speed_phase *phase, double busy, double gaps, dou
 static double pieces_hidden(const struct serving *serving)
 {
 	double stages = serving->layout->pipeline_parallel;
-	double pieces = fmax(1, serving->prompt / engine_speed(serving->basis)->piece_tokens);
+	double pieces = fmax(1, serving->copy->prompt / engine_speed(serving->basis)->piece_tokens);
 
 	if (serving->basis->workload->engine != ENGINE_LLAMA_CPP || stages <= 1)
 		return 0;
@@ -130,15 +136,15 @@ static void prefill(const struct serving *serving, double hidden, bool is_alone,
 	const struct speed_basis *basis = serving->basis;
 	const struct layout *layout = serving->layout;
 	const struct engine_speed *engine = engine_speed(basis);
-	double tensor = layout->tensor_parallel, prompt = serving->prompt, busy;
+	double tensor = layout->tensor_parallel, prompt = serving->copy->prompt, busy;
 	double pieces = fmax(1, ceil(prompt / step_tokens(basis)));
-	double passed = pieces * serving->prompt_layers;
+	double passed = pieces * serving->copy->prompt_layers;
 	double matrices = engine_prefill_seconds(basis, layout->weight_format, prompt) / tensor;
 	double attention = prompt * basis->pass_attention / basis->attention_flops / tensor;
 	double moved =
 		prompt * basis->prompt_traffic_bytes / basis->memory_bytes_per_second / tensor;
-	double read = pieces * serving->prompt_read_seconds / tensor;
-	double reduced = reduce_seconds(serving, serving->prompt_layers, prompt);
+	double read = pieces * serving->copy->prompt_read_seconds / tensor;
+	double reduced = reduce_seconds(serving, serving->copy->prompt_layers, prompt);
 
 	if (is_alone)
 		matrices *= engine_alone_factor(basis, layout->weight_format);
@@ -146,34 +152,53 @@ static void prefill(const struct serving *serving, double hidden, bool is_alone,
 	phase->memory_seconds = (1 - hidden) * (read + moved);
 	phase->communication_seconds = (1 - hidden) * reduced;
 	busy = (1 - hidden) * (fmax(matrices, read) + attention + moved + reduced);
-	close_phase(phase, busy, passed * serving->gap, passed * serving->launch,
+	close_phase(phase, busy, passed * serving->copy->gap, passed * serving->copy->launch,
 		    pieces * engine->step_seconds);
+}
+
+/* Seconds of a decode step that no prompts change. */
+struct decoding {
+	double cached, scored, matrices, read, unpacked;
+};
+
+static struct decoding decoding_of(const struct serving *serving)
+{
+	const struct speed_basis *basis = serving->basis;
+	const struct layout *layout = serving->layout;
+	double tensor = layout->tensor_parallel, ways = tensor * serving->stages;
+	double sequences = serving->sequences;
+	double cache = sequences * basis->cache_elements *
+		       format_facts(layout->kv_format)->linear_bits / 8;
+
+	return (struct decoding){
+		.cached = cache / basis->memory_bytes_per_second / serving->stages /
+			  fmin(tensor, basis->cache_split),
+		.scored = sequences * (basis->decode_flops - basis->linear_flops) *
+			  basis->latent_factor / basis->attention_flops / ways,
+		.matrices = engine_decode_seconds(basis, layout->weight_format, sequences) / ways,
+		.read = serving->read_seconds / tensor / engine_read_share(basis),
+		.unpacked =
+			engine_unpack_seconds(basis, layout->weight_format,
+					      (double)basis->parameters.linear * serving->share) /
+			tensor,
+	};
 }
 
 /*
  * One step of all resident sequences with `prompts` prompts riding along; fills the phase, whose
  * memory is the weights and the cache.
  */
-static void decode(const struct serving *serving, double prompts, struct speed_phase *phase)
+static void decode(const struct serving *serving, const struct decoding *step, double prompts,
+		   struct speed_phase *phase)
 {
 	const struct speed_basis *basis = serving->basis;
 	const struct layout *layout = serving->layout;
 	const struct engine_speed *engine = engine_speed(basis);
 	double tensor = layout->tensor_parallel, ways = tensor * serving->stages;
-	double sequences = serving->sequences, tokens = prompts * serving->prompt, busy;
-	double cache = sequences * basis->cache_elements *
-		       format_facts(layout->kv_format)->linear_bits / 8;
-	double cached = cache / basis->memory_bytes_per_second / serving->stages /
-			fmin(tensor, basis->cache_split);
-	double scored = sequences * (basis->decode_flops - basis->linear_flops) *
-			basis->latent_factor / basis->attention_flops / ways;
+	double sequences = serving->sequences, tokens = prompts * serving->copy->prompt, busy;
 	double moved = (sequences * basis->traffic_bytes + tokens * basis->prompt_traffic_bytes) /
 		       basis->memory_bytes_per_second / ways;
-	double matrices = engine_decode_seconds(basis, layout->weight_format, sequences) / ways;
-	double read = serving->read_seconds / tensor / engine_read_share(basis);
-	double unpacked = engine_unpack_seconds(basis, layout->weight_format,
-						(double)basis->parameters.linear * serving->share) /
-			  tensor;
+	double matrices = step->matrices;
 	double attention = tokens * basis->pass_attention / basis->attention_flops / ways;
 	bool is_captured = basis->workload->cuda_graphs && tokens <= 0;
 
@@ -182,19 +207,19 @@ static void decode(const struct serving *serving, double prompts, struct speed_p
 			tokens / ways *
 			engine_prefill_seconds(basis, layout->weight_format, tokens + sequences) /
 			(tokens + sequences);
-	matrices = fmax(matrices, unpacked);
-	phase->compute_seconds = matrices + attention + scored;
-	phase->memory_seconds = read + cached + moved;
-	phase->communication_seconds =
-		reduce_seconds(serving, serving->layers, (sequences + tokens) / serving->stages);
-	busy = fmax(matrices, read) + fmax(cached, scored) + attention + moved +
+	matrices = fmax(matrices, step->unpacked);
+	phase->compute_seconds = matrices + attention + step->scored;
+	phase->memory_seconds = step->read + step->cached + moved;
+	phase->communication_seconds = reduce_seconds(serving, serving->copy->layers,
+						      (sequences + tokens) / serving->stages);
+	busy = fmax(matrices, step->read) + fmax(step->cached, step->scored) + attention + moved +
 	       phase->communication_seconds;
 	busy *= 1 + STAGE_LOSS * (serving->stages - 1);
 	close_phase(phase, busy,
-		    serving->layers *
+		    serving->copy->layers *
 			    (is_captured ? engine_gap_seconds(basis, layout->weight_format, true)
-					 : serving->gap),
-		    is_captured ? 0 : serving->layers * serving->launch,
+					 : serving->copy->gap),
+		    is_captured ? 0 : serving->copy->layers * serving->copy->launch,
 		    serving->stages * engine->step_seconds + sequences * engine->sequence_seconds);
 }
 
@@ -203,9 +228,9 @@ static void decode(const struct serving *serving, double prompts, struct speed_p
 static double prompt_seconds(const struct serving *serving, const struct speed_phase *alone)
 {
 	const struct speed_basis *basis = serving->basis;
-	double tensor = serving->layout->tensor_parallel, prompt = serving->prompt;
-	double arrivals =
-		serving->output > 0 ? serving->sequences / serving->output : serving->sequences;
+	double tensor = serving->layout->tensor_parallel, prompt = serving->copy->prompt;
+	double arrivals = serving->copy->output > 0 ? serving->sequences / serving->copy->output
+						    : serving->sequences;
 	double together =
 		fmax(1, fmin(fmin(arrivals, serving->sequences), step_tokens(basis) / prompt));
 	double tokens = together * prompt;
@@ -214,13 +239,13 @@ static double prompt_seconds(const struct serving *serving, const struct speed_p
 	double moved = tokens / tensor *
 		       (basis->prompt_traffic_bytes / basis->memory_bytes_per_second +
 			basis->pass_attention / basis->attention_flops);
-	double busy = fmax(matrices, serving->prompt_read_seconds / tensor) + moved +
-		      reduce_seconds(serving, serving->prompt_layers, tokens);
+	double busy = fmax(matrices, serving->copy->prompt_read_seconds / tensor) + moved +
+		      reduce_seconds(serving, serving->copy->prompt_layers, tokens);
 
 	if (together <= 1)
 		return alone->seconds;
-	return (fmax(busy + serving->prompt_layers * serving->gap,
-		     serving->prompt_layers * serving->launch) +
+	return (fmax(busy + serving->copy->prompt_layers * serving->copy->gap,
+		     serving->copy->prompt_layers * serving->copy->launch) +
 		engine_speed(basis)->step_seconds) /
 	       together;
 }
@@ -235,7 +260,7 @@ void speed_replicate(struct speed_estimate *speed, int replicas)
 }
 
 /* Stages work on pieces of one prompt or on several prompts, not on both. */
-static void prepare_prompts(const struct serving *serving, struct speed_prompts *out)
+static void prepare_prompts(const struct serving *serving, struct speed_copy *out)
 {
 	double hidden = pieces_hidden(serving);
 
@@ -246,38 +271,45 @@ static void prepare_prompts(const struct serving *serving, struct speed_prompts 
 }
 
 void speed_serving(const struct speed_basis *basis, const struct layout *layout,
-		   const struct fabric *fabric, struct speed_prompts *known,
-		   struct speed_estimate *out)
+		   const struct fabric *fabric, struct speed_copy *copy, struct speed_estimate *out)
 {
-	struct serving serving = prepare(basis, layout, fabric);
-	double sequences = serving.sequences, prompt = serving.prompt, output = serving.output;
 	double ways = (double)layout->tensor_parallel * layout->pipeline_parallel;
-	double prompts, decoding, flops;
+	double sequences, prompt, output, prompts, decoding, flops;
+	struct decoding step;
+	bool mixes;
+	struct serving serving;
 
+	if (!copy->is_known)
+		prepare_copy(basis, layout, fabric, copy);
+	serving = prepare(basis, layout, copy);
+	if (!copy->is_known)
+		prepare_prompts(&serving, copy);
+	sequences = serving.sequences;
+	prompt = copy->prompt;
+	output = copy->output;
 	if (layout->tensor_parallel > 1)
-		out->link_is_assumed = serving.link.is_assumed;
-	if (!known->is_known)
-		prepare_prompts(&serving, known);
-	out->prefill = sequences <= 1 && output > 0 ? known->alone : known->loaded;
+		out->link_is_assumed = copy->link.is_assumed;
+	out->prefill = sequences <= 1 && output > 0 ? copy->alone : copy->loaded;
 	/* What one sequence after the other gets through is no more than what many do. */
-	prompts = known->loaded.seconds;
+	prompts = copy->loaded.seconds;
 	out->ttft_seconds = REQUEST_SECONDS + out->prefill.seconds;
+	mixes = sequences > 1 && output > 0 && engine_mixes(basis);
 	if (output > 0) {
-		decode(&serving, 0, &out->decode);
+		step = decoding_of(&serving);
+		decode(&serving, &step, 0, &out->decode);
 		out->tpot_seconds = out->decode.seconds;
 	}
-	if (sequences > 1) {
-		prompts =
-			sequences * fmin(known->loaded.seconds,
-					 prompt_seconds(&serving, &known->whole) / serving.stages);
+	if (sequences > 1 && !mixes) {
+		prompts = sequences * fmin(copy->loaded.seconds,
+					   prompt_seconds(&serving, &copy->whole) / serving.stages);
 		if (output > 0)
 			out->tpot_seconds += prompts / output;
 	}
-	if (sequences > 1 && output > 0 && engine_mixes(basis)) {
+	if (mixes) {
 		struct speed_phase mixed = {0};
 		double arrivals = sequences / output; /* a step */
 
-		decode(&serving, fmax(1, arrivals), &mixed);
+		decode(&serving, &step, fmax(1, arrivals), &mixed);
 		prompts = output * fmin(1, arrivals) * (mixed.seconds - out->decode.seconds);
 		out->tpot_seconds = out->decode.seconds + prompts / output;
 		out->ttft_seconds = REQUEST_SECONDS + fmax(out->prefill.seconds, mixed.seconds);

@@ -70,7 +70,7 @@ static double data_seconds(const struct speed_basis *basis, const struct layout 
 			   const struct fabric *fabric, bool *assumed)
 {
 	bool hybrid = layout->sharding == SHARDING_HYBRID;
-	bool zero3 = layout->sharding == SHARDING_ZERO3 || hybrid;
+	bool zero3 = layout_shards_weights(layout);
 	double micro_batches = (double)layout->accumulation, seconds = 0;
 	int model = layout->tensor_parallel * layout->pipeline_parallel;
 	int copies = weight_copies(layout), inside = layout->gpus_per_node / model;
@@ -179,11 +179,9 @@ static double host_seconds(const struct speed_basis *basis, const struct layout 
 		seconds = parameters / layout->nodes / CPU_ADAM_PARAMETERS_PER_SECOND +
 			  parameters / gpus * 4 / link;
 	if (layout->offload == OFFLOAD_PARAMETERS) {
-		bool is_sharded =
-			layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
 		double bytes =
 			(stage_bytes(basis, layout, false) + stage_bytes(basis, layout, true)) /
-			(is_sharded ? weight_copies(layout) : 1);
+			(layout_shards_weights(layout) ? weight_copies(layout) : 1);
 
 		seconds += bytes * passes / link;
 	}

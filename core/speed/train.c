@@ -264,8 +264,7 @@ static double idle_passes(const struct speed_basis *basis, const struct layout *
 static double exposed_seconds(const struct workload *workload, const struct layout *layout,
 			      double data, double pass, double model)
 {
-	bool is_gathered =
-		layout->sharding == SHARDING_ZERO3 || layout->sharding == SHARDING_HYBRID;
+	bool is_gathered = layout_shards_weights(layout);
 	bool is_each = is_gathered || layout->sharding == SHARDING_ZERO2;
 	double overlap =
 		workload->stack == STACK_DEEPSPEED && is_gathered ? GATHER_OVERLAP : OVERLAP;

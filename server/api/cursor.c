@@ -4,6 +4,7 @@
  */
 #include "server/api/cursor.h"
 
+#include "core/hash.h"
 #include "core/offer.h"
 #include "server/api/query.h"
 
@@ -19,7 +20,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 static uint32_t checksum(const char *text)
 {
-	uint64_t hash = query_hash(QUERY_HASH_START, text);
+	uint64_t hash = hash_text(HASH_START, text);
 
 	return (uint32_t)(hash ^ hash >> 32);
 }

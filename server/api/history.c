@@ -8,6 +8,7 @@
  */
 #include "server/history.h"
 
+#include "core/hash.h"
 #include "server/api/api.h"
 #include "server/api/csv.h"
 #include "server/api/cursor.h"
@@ -116,7 +117,7 @@ static uint64_t filter_hash(struct request *request, const struct history *histo
 		&request->arena, "%016" PRIx64 " %" PRId64 " %" PRId64 " %d", history->offer_id,
 		history->from_us, history->to_us, (int)history->step);
 
-	return query_hash(QUERY_HASH_START, text ? text : "");
+	return hash_text(HASH_START, text ? text : "");
 }
 
 static bool read_cursor(struct query_reader *reader, struct request *request, struct asked *asked)
@@ -314,6 +315,6 @@ bool api_history(struct request *request, struct reply *reply, struct error *err
 		return false;
 	/* No ages inside: an answer that says the same is the same bytes. */
 	reply->etag = arena_printf(&request->arena, "W/\"%016" PRIx64 "\"",
-				   query_hash(QUERY_HASH_START, reply->body));
+				   hash_text(HASH_START, reply->body));
 	return true;
 }

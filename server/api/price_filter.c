@@ -2,6 +2,7 @@
 #include "server/api/price_filter.h"
 
 #include "core/country.h"
+#include "core/hash.h"
 #include "core/terms.h"
 
 #include <math.h>
@@ -246,7 +247,7 @@ static uint64_t hash_of(const struct request *request)
 		const struct query *query = &request->query[i];
 		if (strcmp(query->name, "cursor") && strcmp(query->name, "limit") &&
 		    strcmp(query->name, "format"))
-			sum += query_hash(query_hash(QUERY_HASH_START, query->name), query->value);
+			sum += hash_text(hash_text(HASH_START, query->name), query->value);
 	}
 	return sum;
 }

@@ -1,6 +1,8 @@
 /* Query: see query.h. */
 #include "server/api/query.h"
 
+#include "core/hash.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -207,23 +209,15 @@ bool query_csv(struct query_reader *reader)
 	return format == 1;
 }
 
-uint64_t query_hash(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	return (hash ^ 0x1f) * UINT64_C(1099511628211);
-}
-
 bool query_not_modified(struct request *request, struct reply *reply)
 {
 	const struct catalogue *catalogue = request->catalogue;
-	uint64_t hash =
-		query_hash(query_hash(QUERY_HASH_START, request->target), request->accepted);
+	uint64_t hash = hash_text(hash_text(HASH_START, request->target), request->accepted);
 
 	/* A feed may turn stale while no price changes. */
 	for (uint32_t i = 0; i < catalogue->providers_count; i++)
 		if (catalogue->providers[i].is_stale)
-			hash = query_hash(hash, catalogue->providers[i].provider);
+			hash = hash_text(hash, catalogue->providers[i].provider);
 	reply->etag = arena_printf(&request->arena, "W/\"%.8s-%" PRId64 "-%016" PRIx64 "\"",
 				   catalogue->epoch, catalogue->version, hash);
 	return reply->etag && reply_not_modified(request, reply, reply->etag);

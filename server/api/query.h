@@ -43,10 +43,6 @@ unsigned query_enum_bits(struct query_reader *reader, const char *name, const st
 /* Text as a query component: everything but unreserved characters percent-encoded. */
 const char *query_encode(struct arena *arena, const char *text);
 
-/* 64-bit FNV-1a, continued from `hash`. */
-#define QUERY_HASH_START UINT64_C(14695981039346656037)
-uint64_t query_hash(uint64_t hash, const char *text);
-
 /* The next page, "?provider=aws&cursor=...": relative, so that it holds under any prefix of a
  * gateway. Also a header, for what has no room for it (CSV). NULL when memory is out. */
 const char *query_next(struct request *request, const char *cursor, struct reply *reply);

@@ -48,15 +48,15 @@ void render_layout(struct writer *writer, const struct workload *workload,
 void render_speed(struct writer *writer, const struct workload *workload,
 		  const struct speed_estimate *speed);
 void render_cost(struct writer *writer, const struct cost *cost);
+void render_assumptions(struct writer *writer, const struct cost_assumptions *assumptions);
 
 /* render_service.c: the member `service`, for a service at a rate only. */
 void render_service(struct writer *writer, const struct workload *workload,
 		    const struct recommendation *item);
-void render_assumptions(struct writer *writer, const struct cost_assumptions *assumptions);
 
-/* render_accuracy.c: how predictions of this kind fared against published measurements */
-void render_accuracy_of_memory(struct writer *writer, const struct workload *workload);
-void render_accuracy_of_speed(struct writer *writer, const struct workload *workload);
+/* render_accuracy.c: the member `accuracy`: how predictions of this kind fared against published
+ * measurements */
+void render_accuracy(struct writer *writer, const struct workload *workload, bool with_speed);
 
 /* render_answer.c: the whole answers, and the parts of one that a comparison shows too */
 void render_ranked(struct writer *writer, const struct request_input *input,

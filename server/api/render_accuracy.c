@@ -4,8 +4,9 @@
 
 #include "server/api/render.h"
 
-static void render_accuracy(struct writer *writer, const struct accuracy *accuracy)
+static void render_kind(struct writer *writer, const char *key, const struct accuracy *accuracy)
 {
+	writer_key(writer, key);
 	writer_begin_object(writer);
 	render_text(writer, "kind", accuracy->kind);
 	render_integer(writer, "n", accuracy->used);
@@ -14,12 +15,12 @@ static void render_accuracy(struct writer *writer, const struct accuracy *accura
 	writer_end_object(writer);
 }
 
-void render_accuracy_of_memory(struct writer *writer, const struct workload *workload)
+void render_accuracy(struct writer *writer, const struct workload *workload, bool with_speed)
 {
-	render_accuracy(writer, accuracy_of_memory(workload));
-}
-
-void render_accuracy_of_speed(struct writer *writer, const struct workload *workload)
-{
-	render_accuracy(writer, accuracy_of_speed(workload));
+	writer_key(writer, "accuracy");
+	writer_begin_object(writer);
+	render_kind(writer, "memory", accuracy_of_memory(workload));
+	if (with_speed)
+		render_kind(writer, "speed", accuracy_of_speed(workload));
+	writer_end_object(writer);
 }

@@ -167,13 +167,7 @@ void render_recommendations(struct writer *writer, const struct request_input *i
 		writer_string(writer, "max_nodes");
 	writer_end_array(writer);
 	writer_end_object(writer);
-	writer_key(writer, "accuracy");
-	writer_begin_object(writer);
-	writer_key(writer, "memory");
-	render_accuracy_of_memory(writer, workload);
-	writer_key(writer, "speed");
-	render_accuracy_of_speed(writer, workload);
-	writer_end_object(writer);
+	render_accuracy(writer, workload, true);
 	writer_key(writer, "warnings");
 	render_warnings(writer, warnings);
 	writer_end_object(writer);
@@ -228,11 +222,7 @@ void render_sizing(struct writer *writer, const struct request_input *input,
 	for (i = 0; i < sizing->layouts_count; i++)
 		render_sizing_layout(writer, workload, &sizing->layouts[i]);
 	writer_end_array(writer);
-	writer_key(writer, "accuracy");
-	writer_begin_object(writer);
-	writer_key(writer, "memory");
-	render_accuracy_of_memory(writer, workload);
-	writer_end_object(writer);
+	render_accuracy(writer, workload, false);
 	writer_key(writer, "warnings");
 	render_warnings(writer, warnings);
 	writer_end_object(writer);

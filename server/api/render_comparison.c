@@ -53,13 +53,7 @@ static void render_variant(struct writer *writer, const struct compared *compare
 	render_ranked(writer, input, answer, now_us);
 	/* Why the rest is out fills pages; of a variant that has an answer it can be asked. */
 	render_why_not(writer, input, variant->is_feasible ? &nothing : answer, now_us);
-	writer_key(writer, "accuracy");
-	writer_begin_object(writer);
-	writer_key(writer, "memory");
-	render_accuracy_of_memory(writer, &input->request.workload);
-	writer_key(writer, "speed");
-	render_accuracy_of_speed(writer, &input->request.workload);
-	writer_end_object(writer);
+	render_accuracy(writer, &input->request.workload, true);
 	writer_end_object(writer);
 }
 

@@ -12,7 +12,7 @@ enum column {
 	COLUMN_HOUR,
 	COLUMN_TOTAL,
 	COLUMN_MTOK,
-	COLUMN_TIME, /* TTFT of a service */
+	COLUMN_TIME, /* TTFT of a service, with the wait in the queue, as its limit is meant */
 	COLUMN_TPOT,
 	COLUMN_SPEED,
 	COLUMN_BOTTLENECK,
@@ -49,10 +49,11 @@ static void fill(struct row *row, const struct workload *workload, int rank,
 	if (cost->per_million_tokens_micros == PRICE_UNKNOWN)
 		snprintf(cells[COLUMN_MTOK], CELL, "-");
 	else
-		snprintf(cells[COLUMN_MTOK], CELL, "$%.3f",
+		snprintf(cells[COLUMN_MTOK], CELL, "$%.*f",
+			 cost->per_million_tokens_micros < MICROS_PER_USD / 100 ? 6 : 3,
 			 usd_from_micros(cost->per_million_tokens_micros));
 	if (workload->task == TASK_INFERENCE && cost->basis != COST_RUN)
-		cell_seconds(cells[COLUMN_TIME], speed->ttft_seconds);
+		cell_seconds(cells[COLUMN_TIME], speed->ttft_seconds + item->plan.wait_seconds);
 	else
 		cell_duration(cells[COLUMN_TIME], cost->elapsed_seconds);
 	cell_seconds(cells[COLUMN_TPOT], speed->tpot_seconds);
@@ -230,7 +231,9 @@ void table_recommendations(const struct table *table, const struct request_input
 	if (answer->recommendations_count)
 		print_rows(table, workload, answer);
 	else
-		fputs("nothing that is on sale holds this within the limits given\n",
+		fputs(catalogue->offers_count
+			      ? "nothing that is on sale holds this within the limits given\n"
+			      : "there are no prices here: /v1/providers and the log say why\n",
 		      table->stream);
 	table_why_not(table, answer);
 	fprintf(table->stream, "\n%u offers considered\n", answer->offers_considered);

@@ -31,6 +31,9 @@ void table_recommendations(const struct table *table, const struct request_input
 void table_comparison(const struct table *table, const struct compared *compared,
 		      const struct catalogue *catalogue, int64_t now_us);
 
+/* What is odd about a workload that is valid; nothing when nothing is. */
+void table_odd(const struct table *table, const struct error *warnings);
+
 /* Everything about one recommendation: reasons, warnings, cost, memory, speed, layout. */
 void table_explain(const struct table *table, const struct request_input *input,
 		   const struct recommendation *item, int rank, int64_t now_us);

@@ -27,7 +27,8 @@ static void money(const struct table *table, const char *name, int64_t micros, c
 	if (micros == PRICE_UNKNOWN)
 		return;
 	if (micros > 0 && micros < MICROS_PER_USD)
-		snprintf(cell, sizeof(cell), "$%.4f", usd_from_micros(micros));
+		snprintf(cell, sizeof(cell), "$%.*f", micros < MICROS_PER_USD / 100 ? 6 : 4,
+			 usd_from_micros(micros));
 	else
 		cell_usd(cell, micros);
 	snprintf(first, sizeof(first), "  %-30s %14s%s", name, cell, *remark ? "   " : "");

@@ -160,3 +160,15 @@ void table_prices(const struct table *table, const struct catalogue *catalogue, 
 		 catalogue->bundled_offers, catalogue->offers_count, oldest, newest);
 	table_paragraph(table, "", 0, text);
 }
+
+void table_odd(const struct table *table, const struct error *warnings)
+{
+	char first[2 * CELL];
+
+	if (warnings->first)
+		fputs("\nmind\n", table->stream);
+	for (const struct error_item *item = warnings->first; item; item = item->next) {
+		snprintf(first, sizeof(first), "  %.80s: ", item->pointer);
+		table_paragraph(table, first, 4, item->detail);
+	}
+}

@@ -226,13 +226,14 @@ static bool size(struct job *job)
 
 	if (!input || !sizing_compute(&input->request.workload, &job->arena, &sizing, &job->error))
 		return false;
-	if (!job->wants_json) {
-		table_sizing(&table, input, &sizing);
-		return true;
-	}
 	error_init(&warnings, &job->arena);
 	workload_warn(&input->request.workload, "/workload", &warnings);
 	sizing_warn(&input->request.workload, &sizing, "/workload", &warnings);
+	if (!job->wants_json) {
+		table_sizing(&table, input, &sizing);
+		table_odd(&table, &warnings);
+		return true;
+	}
 	writer_init(&writer, ANSWER_BYTES_MAX);
 	render_sizing(&writer, input, &sizing, &warnings);
 	return print_json(job, &writer);
@@ -290,9 +291,9 @@ static bool recommend_with(struct job *job)
 	if (!input ||
 	    !recommend(&input->request, job->catalogue, now_us, &job->arena, &answer, &job->error))
 		return false;
+	error_init(&warnings, &job->arena);
+	workload_warn(&input->request.workload, "/workload", &warnings);
 	if (job->wants_json) {
-		error_init(&warnings, &job->arena);
-		workload_warn(&input->request.workload, "/workload", &warnings);
 		writer_init(&writer, ANSWER_BYTES_MAX);
 		render_recommendations(&writer, input, &answer, job->catalogue, &warnings, now_us);
 		return print_json(job, &writer);
@@ -300,6 +301,7 @@ static bool recommend_with(struct job *job)
 	if (job->explain)
 		return print_one(job, input, &answer, now_us);
 	table_recommendations(&table, input, &answer, job->catalogue, now_us);
+	table_odd(&table, &warnings);
 	return true;
 }
 
@@ -320,12 +322,13 @@ static bool compare_with(struct job *job)
 			 : NULL;
 	if (!compared)
 		return false;
-	if (!job->wants_json) {
-		table_comparison(&table, compared, job->catalogue, now_us);
-		return true;
-	}
 	error_init(&warnings, &job->arena);
 	compare_warn(input, &job->arena, &warnings);
+	if (!job->wants_json) {
+		table_comparison(&table, compared, job->catalogue, now_us);
+		table_odd(&table, &warnings);
+		return true;
+	}
 	writer_init(&writer, ANSWER_BYTES_MAX);
 	render_comparison(&writer, compared, job->catalogue, &warnings, now_us);
 	return print_json(job, &writer);

@@ -2,6 +2,7 @@
 #include "server/http/answer.h"
 
 #include "server/clock.h"
+#include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/later.h"
 #include "server/log.h"
@@ -49,11 +50,44 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 		log_event(LOG_ERROR, "response header refused", "name", name, NULL);
 }
 
+/* Lets pages of other origins read the answer, and ask for more than a form could. */
+static void add_cors(const struct exchange *exchange, const char *origins,
+		     struct MHD_Response *response)
+{
+	const struct request *request = &exchange->request;
+	const char *allowed = cors_allowed(origins, request_header(request, "Origin"));
+
+	if (!allowed)
+		return;
+	add(response, "Access-Control-Allow-Origin", allowed);
+	add(response, "Access-Control-Expose-Headers", CORS_EXPOSED_HEADERS);
+	if (strcmp(request->method, "OPTIONS") != 0 ||
+	    !request_header(request, "Access-Control-Request-Method"))
+		return;
+	add(response, "Access-Control-Allow-Methods", exchange->allowed);
+	add(response, "Access-Control-Allow-Headers", CORS_REQUEST_HEADERS);
+	add(response, "Access-Control-Max-Age", CORS_MAX_AGE_SECONDS);
+}
+
+/* `origins`: of other sites, or "". */
+static void add_vary(const struct route *route, const char *origins, struct MHD_Response *response)
+{
+	bool by_type = route && route->produces && strchr(route->produces, ' ');
+	bool by_origin = cors_varies(origins);
+
+	if (by_type || by_origin)
+		add(response, "Vary",
+		    by_type && by_origin ? "Accept, Origin"
+		    : by_type		 ? "Accept"
+					 : "Origin");
+}
+
 static void add_headers(const struct exchange *exchange, const struct reply *reply,
 			struct MHD_Response *response)
 {
 	const struct request *request = &exchange->request;
-	const struct route *route = request->route;
+	bool is_api = exchange->connection->worker->http->port == ROUTE_API;
+	const char *origins = is_api ? request->server->config->cors_origins : "";
 
 	if (reply->length > 0 || reply->status != 204)
 		add(response, "Content-Type", reply->content_type);
@@ -62,8 +96,9 @@ static void add_headers(const struct exchange *exchange, const struct reply *rep
 		add(response, "Cache-Control", reply->cache_control);
 	if (reply->etag)
 		add(response, "ETag", reply->etag);
-	if (route && route->produces && strchr(route->produces, ' '))
-		add(response, "Vary", "Accept");
+	add_vary(request->route, origins, response);
+	if (*origins)
+		add_cors(exchange, origins, response);
 	for (int i = 0; i < reply->headers_count; i++)
 		add(response, reply->headers[i].name, reply->headers[i].value);
 	if (exchange->connection->is_surplus ||

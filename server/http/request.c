@@ -1,6 +1,7 @@
 /* What handlers ask of a request and a reply: see request.h. */
 #include "server/http/request.h"
 
+#include "core/hash.h"
 #include "core/names.h"
 #include "server/http/exchange.h"
 #include "server/http/fields.h"
@@ -68,16 +69,9 @@ void reply_header(struct reply *reply, const char *name, const char *value)
 
 /* --- lengths of answers, for 304 --- */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return (hash ^ 0xff) * UINT64_C(0x100000001b3);
-}
-
 static uint64_t answer_hash(const struct request *request, const char *etag)
 {
-	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), request->target);
+	uint64_t hash = hash_text(HASH_START, request->target);
 
 	return hash_text(hash_text(hash, request->accepted), etag);
 }

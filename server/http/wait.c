@@ -61,6 +61,7 @@ bool wait_begin(struct exchange *exchange, struct MHD_Connection *handle)
 	}
 	exchange->job = job;
 	connection_wait(exchange->connection, job->deadline_us);
+	metrics_waiting(exchange->request.server->metrics, 1);
 	MHD_suspend_connection(handle);
 	return true;
 }
@@ -69,6 +70,7 @@ bool wait_begin(struct exchange *exchange, struct MHD_Connection *handle)
 static void resume(struct connection *connection)
 {
 	connection->worker->has_resumed = true;
+	metrics_waiting(connection->worker->http->server->metrics, -1);
 	MHD_resume_connection(connection->exchange->request.connection);
 	connection_enter(connection, PHASE_ANSWER);
 }

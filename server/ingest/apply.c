@@ -1,3 +1,4 @@
+/* Apply: see apply.h. */
 #include "server/ingest/apply.h"
 
 #include "server/clock.h"
@@ -6,15 +7,16 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FEW_TENTHS 7 /* of the usual number of rows: below, a good refresh is remarked on */
 
-static void result_from_harvest(const struct harvest *harvest, struct result *out)
+static void result_from_harvest(const struct harvest *harvest, struct apply_result *out)
 {
 	const struct feed *feed = &harvest->feed;
 
-	*out = (struct result){
+	*out = (struct apply_result){
 		.provider = harvest->provider->id,
 		.source = harvest->provider->source,
 		.outcome = harvest->outcome,
@@ -36,14 +38,14 @@ static void result_from_harvest(const struct harvest *harvest, struct result *ou
 			 feed->first_rejection);
 }
 
-static void result_fail(struct result *out, const char *outcome, const char *detail)
+static void result_fail(struct apply_result *out, const char *outcome, const char *detail)
 {
 	out->is_ok = false;
 	out->outcome = outcome;
 	snprintf(out->detail, sizeof(out->detail), "%s", detail);
 }
 
-static bool store_rows(struct store *store, struct harvest *harvest, struct result *out,
+static bool store_rows(struct store *store, struct harvest *harvest, struct apply_result *out,
 		       struct error *error)
 {
 	struct store_refresh refresh = {
@@ -81,15 +83,22 @@ static bool read_prices(struct store *store, struct harvest *harvest, struct gua
 	return *out || error_set(error, ERROR_FEED, "no memory to compare with the last refresh");
 }
 
-/* Rows whose price jumped keep their last good values, with their date, until a second refresh
- * agrees. */
+static int by_id(const void *left, const void *right)
+{
+	const struct offer *a = left, *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Rows whose price jumped, or was absurd, keep their last good values, with their date, until a
+ * second refresh agrees. */
 static bool keep_waiting(struct store *store, struct harvest *harvest,
 			 const struct guard_verdict *verdict, struct error *error)
 {
 	struct feed *feed = &harvest->feed;
 	uint64_t *ids;
 	struct offer *rows;
-	size_t count;
+	size_t count, kept = 0;
 
 	if (!verdict->waiting_count)
 		return true;
@@ -101,16 +110,26 @@ static bool keep_waiting(struct store *store, struct harvest *harvest,
 	if (!store_read_offers(store, ids, verdict->waiting_count, &harvest->arena, &rows, &count,
 			       error))
 		return false;
-	for (size_t i = 0; i < verdict->waiting_count; i++)
-		for (size_t r = 0; r < count; r++)
-			if (rows[r].id == ids[i])
-				feed->offers[verdict->waiting[i]] = rows[r];
+	if (count)
+		qsort(rows, count, sizeof(*rows), by_id);
+	for (size_t i = 0; i < verdict->waiting_count; i++) {
+		struct offer *place = &feed->offers[verdict->waiting[i]];
+		const struct offer *row =
+			count ? bsearch(place, rows, count, sizeof(*rows), by_id) : NULL;
+
+		if (row)
+			*place = *row;
+	}
+	for (size_t i = 0; i < feed->count; i++) /* a place whose row is gone meanwhile */
+		if (feed->offers[i].price_micros > 0)
+			feed->offers[kept++] = feed->offers[i];
+	feed->count = kept;
 	return true;
 }
 
 /* False with an error for the database's faults only; a refresh that is held is a result. */
 static bool guard_and_store(struct store *store, struct harvest *harvest, bool accept,
-			    struct result *out, struct error *error)
+			    struct apply_result *out, struct error *error)
 {
 	struct arena *arena = &harvest->arena;
 	const char *provider = harvest->provider->id, *source = harvest->provider->source;
@@ -148,7 +167,7 @@ static bool guard_and_store(struct store *store, struct harvest *harvest, bool a
 }
 
 static void record_run(struct store *store, const struct harvest *harvest, int64_t refresh_seconds,
-		       struct result *result)
+		       struct apply_result *result)
 {
 	char rejections[FEED_REJECTIONS_TEXT];
 	const struct store_run run = {
@@ -181,7 +200,7 @@ static void record_run(struct store *store, const struct harvest *harvest, int64
 }
 
 static void count_run(const struct apply_options *options, const struct harvest *harvest,
-		      const struct result *result)
+		      const struct apply_result *result)
 {
 	const struct metrics_ingest run = {
 		.result = result->outcome,
@@ -199,7 +218,7 @@ static void count_run(const struct apply_options *options, const struct harvest 
 		metrics_ingest_run(options->metrics, options->index, &run);
 }
 
-static void log_result(const struct result *result)
+static void log_result(const struct apply_result *result)
 {
 	char accepted[24], rejected[24], unmapped[24], changes[24], seconds[24];
 
@@ -216,7 +235,7 @@ static void log_result(const struct result *result)
 }
 
 void apply(struct store *store, struct harvest *harvest, const struct apply_options *options,
-	   struct result *out)
+	   struct apply_result *out)
 {
 	struct error error;
 
@@ -257,8 +276,8 @@ static bool retire_one(struct store *store, const char *provider, const char *so
 	return store_record_run(store, &run, error);
 }
 
-bool retire(struct store *store, const char *provider, const char *source, const char *why,
-	    struct error *error)
+bool apply_retire(struct store *store, const char *provider, const char *source, const char *why,
+		  struct error *error)
 {
 	struct store_source *sources;
 	struct arena arena;

@@ -8,7 +8,7 @@
 #include "server/ingest/harvest.h"
 #include "server/store/store.h"
 
-struct result {
+struct apply_result {
 	const char *provider, *source;
 	const char *outcome; /* as in store_run; "store" when the database refused; "skipped" */
 	char detail[256];
@@ -29,11 +29,11 @@ struct apply_options {
 
 /* Withdraws what a source that is there no more still has on sale. Nothing is done where there is
  * no such source. */
-bool retire(struct store *store, const char *provider, const char *source, const char *why,
-	    struct error *error);
+bool apply_retire(struct store *store, const char *provider, const char *source, const char *why,
+		  struct error *error);
 
 /* Always fills `out`. */
 void apply(struct store *store, struct harvest *harvest, const struct apply_options *options,
-	   struct result *out);
+	   struct apply_result *out);
 
 #endif

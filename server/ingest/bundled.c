@@ -1,3 +1,4 @@
+/* Bundled: see bundled.h. */
 #include "server/ingest/bundled.h"
 
 #include "server/clock.h"

@@ -1,3 +1,4 @@
+/* Crew: see crew.h. */
 #include "server/ingest/crew.h"
 
 #include <errno.h>

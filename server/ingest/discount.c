@@ -1,3 +1,4 @@
+/* Discount: see discount.h. The setting is read anew for each feed: it is short. */
 #include "server/ingest/discount.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@ struct rates {
 	int64_t millionths[PRICE_KINDS]; /* taken off */
 };
 
-/* "12.5" as 125000; -1 when it is no per cent from 0 to below 100 of at most four decimals. */
+/* "12.5" as 125000, to the fourth decimal; -1 when it is no per cent from 0 to below 100. */
 static int64_t parse_percent(const char *text, size_t length)
 {
 	char copy[16], *end;

@@ -1,3 +1,4 @@
+/* Exchange: the bank's daily rate, asked for and remembered: see exchange.h. */
 #include "server/ingest/exchange.h"
 
 #include "server/clock.h"

@@ -1,3 +1,4 @@
+/* Fetch: libcurl, held to limits of bytes, time and addresses: see fetch.h. */
 #include "server/ingest/fetch.h"
 
 #include "server/ingest/private_address.h"

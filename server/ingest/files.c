@@ -1,3 +1,4 @@
+/* Files: the setting, what changed on disk, and what becomes of it: see files.h. */
 #include "server/ingest/files.h"
 
 #include "server/clock.h"
@@ -228,8 +229,8 @@ static bool withdraw(struct store *store, const char *source, const struct price
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(sources[i].source, source) == 0 &&
 		    !has_provider(list, sources[i].provider) &&
-		    !retire(store, sources[i].provider, source,
-			    "no longer in the file, or the file no longer named", error))
+		    !apply_retire(store, sources[i].provider, source,
+				  "no longer in the file, or the file no longer named", error))
 			return false;
 	return true;
 }

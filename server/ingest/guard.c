@@ -1,3 +1,4 @@
+/* Guard: the checks, and the text that is remembered between refreshes: see guard.h. */
 #include "server/ingest/guard.h"
 
 #include <inttypes.h>
@@ -9,6 +10,7 @@
 #define SMALL_SET 4 /* of fewer rows, half is no sign of anything */
 #define HELD_TIMES 10
 #define JUMP_TIMES 3
+#define ABSURD_MICROS 1 /* as remembered: below any price that is believed */
 
 /* A price as the guard remembers it. */
 struct seen {
@@ -173,7 +175,7 @@ static void suspect(const struct seen_list *before, const struct seen_list *now,
 static bool hold_jumps(const struct seen_list *before, const struct memory *memory,
 		       struct feed *feed, struct guard_verdict *out, struct seen_list *waiting)
 {
-	const size_t most = feed->count ? feed->count : 1;
+	const size_t most = feed->count + feed->refused_count + 1;
 
 	waiting->rows = arena_array(feed->arena, most, sizeof(struct seen));
 	out->waiting = arena_array(feed->arena, most, sizeof(*out->waiting));
@@ -193,6 +195,38 @@ static bool hold_jumps(const struct seen_list *before, const struct memory *memo
 			    offer->instance_type, offer->region, old->micros, offer->price_micros);
 		waiting->rows[waiting->count++] = (struct seen){offer->id, offer->price_micros};
 		out->waiting[out->waiting_count++] = i;
+	}
+	return true;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Rows of an absurd price wait once, too: places for their last good values are added. */
+static bool hold_refused(const struct seen_list *before, const struct seen_list *now,
+			 const struct memory *memory, struct feed *feed, struct guard_verdict *out,
+			 struct seen_list *waiting)
+{
+	if (feed->refused_count)
+		qsort(feed->refused, feed->refused_count, sizeof(*feed->refused), by_number);
+	for (size_t i = 0; i < feed->refused_count; i++) {
+		const uint64_t id = feed->refused[i];
+		const struct seen *told = memory->agreed ? NULL : seen_find(&memory->list, id);
+		struct offer *offer;
+
+		if ((i && feed->refused[i - 1] == id) || !seen_find(before, id) ||
+		    seen_find(now, id) || (told && told->micros == ABSURD_MICROS))
+			continue;
+		offer = feed_add(feed);
+		if (!offer)
+			return false;
+		offer->id = id;
+		waiting->rows[waiting->count++] = (struct seen){id, ABSURD_MICROS};
+		out->waiting[out->waiting_count++] = feed->count - 1;
 	}
 	return true;
 }
@@ -242,6 +276,7 @@ bool guard_check(const char *state, const struct guard_price *last, size_t last_
 			ok = guard_hold(&memory, &now, feed, out);
 		} else {
 			ok = hold_jumps(&before, &memory, feed, out, &waiting) &&
+			     hold_refused(&before, &now, &memory, feed, out, &waiting) &&
 			     (out->state = memory_print(feed->arena, 0, &waiting)) != NULL;
 		}
 	}

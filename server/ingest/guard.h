@@ -5,7 +5,8 @@
  * A refresh that is empty, half of the last good one or less, or has over a tenth of its rows moved
  * tenfold is held back, until three in a row agree with one another (each passes these same checks
  * against the one before). A single row that moved more than threefold keeps its last good price,
- * with its old date, until the next refresh tells the new price again, within a tenth.
+ * with its old date, until the next refresh tells the new price again, within a tenth. So does a
+ * row that was refused for an absurd price; told absurdly again, it is withdrawn.
  */
 #ifndef SERVER_INGEST_GUARD_H
 #define SERVER_INGEST_GUARD_H
@@ -22,7 +23,7 @@ struct guard_verdict {
 	bool is_held; /* nothing of this refresh may be stored */
 	bool is_empty;
 	char reason[200]; /* why held, or that it was accepted after all; "" else */
-	size_t *waiting;  /* rows that wait, by their place in feed->offers */
+	size_t *waiting;  /* rows that wait, by their place in feed->offers; some have only an id */
 	size_t waiting_count;
 	const char *state; /* to keep for the next refresh, in the feed's arena */
 };

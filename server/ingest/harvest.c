@@ -1,5 +1,7 @@
+/* Harvest: the walk over the pages of a feed: see harvest.h. */
 #include "server/ingest/harvest.h"
 
+#include "core/hash.h"
 #include "server/clock.h"
 #include "server/ingest/discount.h"
 
@@ -201,22 +203,13 @@ static bool look_up_euro(struct harvest *harvest, struct fetch *fetch)
 	       fail(harvest, "http");
 }
 
-/* 64-bit FNV-1a, continued; the end of the text counts too. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do {
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	} while (*text++);
-	return hash;
-}
-
 /* A next page that was had before: of an answer that leads in a circle, each page costs a request
  * and none brings a row. `asked` holds what was asked so far. */
 static bool is_asked_again(struct harvest *harvest, const struct fetch_request *request,
 			   uint64_t *asked)
 {
 	const int count = harvest->feed.pages_done;
-	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), request->url);
+	uint64_t hash = hash_text(HASH_START, request->url);
 
 	hash = hash_text(hash, request->body ? request->body : "");
 	hash = hash_text(hash, request->signature ? request->signature : "");

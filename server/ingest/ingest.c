@@ -141,8 +141,8 @@ bool round_retire(const struct config *config, struct store *store, struct error
 {
 	for (size_t i = 0; i < providers_count; i++)
 		if (round_is_superseded(config, providers[i]) &&
-		    !retire(store, providers[i]->id, providers[i]->source,
-			    "superseded by the feed that its key opens", error))
+		    !apply_retire(store, providers[i]->id, providers[i]->source,
+				  "superseded by the feed that its key opens", error))
 			return false;
 	return true;
 }
@@ -177,7 +177,7 @@ static bool seed(const struct config *config, struct store *store, FILE *report,
 }
 
 static bool run_round(const struct config *config, const struct ingest_options *options,
-		      struct store *store, struct metrics *metrics, struct result *results,
+		      struct store *store, struct metrics *metrics, struct apply_result *results,
 		      struct error *error)
 {
 	struct crew crew;
@@ -188,10 +188,10 @@ static bool run_round(const struct config *config, const struct ingest_options *
 	for (size_t i = 0; i < providers_count; i++) {
 		const char *skipped = round_skip_reason(config, options, providers[i]);
 
-		results[i] = (struct result){.provider = providers[i]->id,
-					     .source = providers[i]->source,
-					     .outcome = "skipped",
-					     .is_ok = true};
+		results[i] = (struct apply_result){.provider = providers[i]->id,
+						   .source = providers[i]->source,
+						   .outcome = "skipped",
+						   .is_ok = true};
 		if (skipped) {
 			snprintf(results[i].detail, sizeof(results[i].detail), "%s", skipped);
 			continue;
@@ -220,7 +220,7 @@ static bool run_round(const struct config *config, const struct ingest_options *
 		crew_give_back(&crew, task);
 	}
 	crew_release(&crew);
-	if (!any)
+	if (!any && !*config->price_files)
 		return error_set(error, ERROR_INVALID, "no feed can run");
 	if (!ok && !error_is_set(error))
 		error_set(error, ERROR_FEED, "a feed failed");
@@ -231,7 +231,7 @@ bool ingest_once(const struct config *config, const struct ingest_options *optio
 		 struct metrics *metrics, struct error *error)
 {
 	struct store *store;
-	struct result *results;
+	struct apply_result *results;
 	bool ok;
 
 	if (!round_check_names(config, options, error))

@@ -83,6 +83,19 @@ static void fill_country(struct feed *feed, struct offer *offer)
 		offer->country = feed_text(feed, code);
 }
 
+/* Of which offer an absurd price was told: what is wrong with it may be over by the next refresh.
+ */
+static void note_refused(struct feed *feed, struct offer *offer, const struct accelerator *card)
+{
+	if (!feed->refused)
+		feed->refused = arena_array(feed->arena, feed->count, sizeof(*feed->refused));
+	if (!feed->refused)
+		return;
+	if (card)
+		offer->accelerator = card->name;
+	feed->refused[feed->refused_count++] = offer_id(offer);
+}
+
 /* True when the row stays. */
 static bool normalise_offer(const struct provider *provider, struct feed *feed, struct offer *offer)
 {
@@ -118,6 +131,7 @@ static bool normalise_offer(const struct provider *provider, struct feed *feed, 
 		feed_reject(feed, REJECTED_PRICE, "%.60s: %lld micro-dollars for %d/1000 GPUs",
 			    offer->instance_type, (long long)offer->price_micros,
 			    offer->count_milli);
+		note_refused(feed, offer, card);
 		return false;
 	}
 	offer->is_mapped = card != NULL;

@@ -1,3 +1,4 @@
+/* Price list: columns by the spelling of the file, rows into offers: see price_list.h. */
 #include "server/ingest/price_list.h"
 
 #include "core/accelerator.h"

@@ -1,3 +1,4 @@
+/* Private address: the ranges: see private_address.h. */
 #include "server/ingest/private_address.h"
 
 #include <netinet/in.h>

@@ -46,7 +46,7 @@ struct pool; /* core/pool.h */
 
 struct feed {
 	struct arena *arena;
-	struct pool *texts; /* of feed_text() */
+	struct pool *texts;   /* of feed_text() */
 	const char *base_url; /* the provider's, or the override; without a trailing slash */
 	bool base_url_is_override;
 	const char *key; /* credential, or NULL */
@@ -69,6 +69,8 @@ struct feed {
 	size_t count, capacity;
 	int64_t rows_seen; /* GPU rows looked at, taken or not */
 	int64_t rejected[REJECTIONS];
+	uint64_t *refused; /* ids of rows whose price was absurd: their last good one may stand */
+	size_t refused_count;
 	char first_rejection[160]; /* what the first one looked like, for logs */
 	char note[160];		   /* what of a good refresh somebody should know, or "" */
 	bool is_exhausted;	   /* the arena gave out: the refresh fails as a whole */

@@ -15,13 +15,13 @@ static const char *seen_live(const char *source)
 	return provider && provider->last_seen_live ? provider->last_seen_live : "-";
 }
 
-void report_print(FILE *stream, const struct result *results, size_t count)
+void report_print(FILE *stream, const struct apply_result *results, size_t count)
 {
 	fprintf(stream, "%-14s %-21s %-12s %8s %8s %8s %8s %8s %8s %8s %8s %7s  %-10s  %s\n",
 		"provider", "source", "outcome", "rows", "taken", "usual", "refused", "unmapped",
 		"new", "changed", "gone", "seconds", "live", "detail");
 	for (size_t i = 0; i < count; i++) {
-		const struct result *row = &results[i];
+		const struct apply_result *row = &results[i];
 
 		fprintf(stream,
 			"%-14s %-21s %-12s %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64

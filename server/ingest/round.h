@@ -23,6 +23,6 @@ bool round_start(struct crew *crew, size_t index, const struct config *config,
 		 const struct ingest_options *options, struct store *store, struct error *error);
 
 /* report.c: the table that `ingest --once` prints. */
-void report_print(FILE *stream, const struct result *results, size_t count);
+void report_print(FILE *stream, const struct apply_result *results, size_t count);
 
 #endif

@@ -157,7 +157,7 @@ static void finish(struct ingest *ingest, struct task *task)
 	size_t index = (size_t)(task - ingest->crew.tasks);
 	struct turn *turn = &ingest->turns[index];
 	int64_t period = round_refresh_seconds(ingest->config, providers[index]);
-	struct result result;
+	struct apply_result result;
 
 	/* A walk that the stop cut short says nothing about the provider. */
 	if (!atomic_load(&ingest->crew.stop)) {

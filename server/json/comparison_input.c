@@ -12,10 +12,10 @@
 static const char *const body_texts[] = {"workload",	"constraints", "filters",
 					 "assumptions", "objective",   "group",
 					 "limit",	"launch",      "variants"};
-static const struct names body_known = {body_texts, 9};
+static const struct names body_known = {body_texts, COUNT_OF(body_texts)};
 static const char *const variant_texts[] = {"workload",	   "constraints", "filters",
 					    "assumptions", "objective",	  "name"};
-static const struct names variant_known = {variant_texts, 6};
+static const struct names variant_known = {variant_texts, COUNT_OF(variant_texts)};
 #define LAID_OVER 5 /* the first of variant_texts: what a variant may lay over the base */
 
 /* What the reading of one body carries. */
@@ -78,8 +78,10 @@ static json_t *whole_request(const json_t *base, const json_t *variant)
 	for (size_t i = 0; whole && i < sizeof(from_base) / sizeof(from_base[0]); i++) {
 		const json_t *value = json_object_get(base, from_base[i]);
 
-		if (value)
-			json_object_set_new(whole, from_base[i], shared(value));
+		if (value && json_object_set_new(whole, from_base[i], shared(value)) < 0) {
+			json_decref(whole);
+			return NULL;
+		}
 	}
 	return whole;
 }

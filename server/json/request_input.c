@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 static void read_constraints(struct input *input, const struct input_at *at,
 			     struct constraints *out)
 {

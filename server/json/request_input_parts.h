@@ -6,6 +6,8 @@
 #include "server/json/request_input.h"
 #include "server/json/workload_input.h"
 
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
 /* What a decoder carries besides the input itself. */
 struct decoder {
 	struct input input;

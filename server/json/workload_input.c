@@ -226,6 +226,7 @@ static bool read_model(struct input *input, const struct input_at *at,
 		return unknown_model(input, at, id);
 	workload->architecture = &storage->model->architecture;
 	workload->model = storage->model->id;
+	workload->checkpoint = model_checkpoint(storage->model, id);
 	return true;
 }
 

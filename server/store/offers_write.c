@@ -1,23 +1,14 @@
 /* Offers written as rows, and the hash by which an unchanged one is known: see offers.h. */
 #include "server/store/offers.h"
 
+#include "core/hash.h"
+
 #include <string.h>
-
-#define FNV_START UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do
-		hash = (hash ^ (unsigned char)*text) * FNV_PRIME; /* its terminator too */
-	while (*text++);
-	return hash;
-}
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
 {
 	for (int i = 0; i < 8; i++)
-		hash = (hash ^ (number >> (8 * i) & 0xff)) * FNV_PRIME;
+		hash = hash_byte(hash, (unsigned char)(number >> (8 * i)));
 	return hash;
 }
 
@@ -39,7 +30,7 @@ static uint64_t finish(uint64_t hash)
 
 uint64_t offer_row_hash(const struct offer *offer, int64_t own_date_us)
 {
-	uint64_t key = FNV_START, row = FNV_START;
+	uint64_t key = HASH_START, row = HASH_START;
 
 	key = hash_text(key, offer->region);
 	key = hash_text(key, offer->zone);

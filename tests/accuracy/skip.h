@@ -12,7 +12,7 @@ enum skip_class {
 	COLUMNS_INSUFFICIENT,
 	NOT_A_MEASUREMENT,
 	OUT_OF_SCOPE, /* hardware that nobody rents out: the product is never asked about it */
-	NOT_OFFERED, /* by the product, or not told apart by the harness */
+	NOT_OFFERED,  /* by the product, or not told apart by the harness */
 	DOUBTFUL,
 	SKIP_CLASSES
 };

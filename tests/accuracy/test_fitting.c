@@ -95,8 +95,10 @@ START_TEST(every_constant_once_with_its_own_range)
 		for (size_t j = 0; j < fitting.count; j++)
 			if (fitting.constants[j].value == wanted[i].value) {
 				found++;
-				ck_assert_double_eq(fitting.constants[j].low, wanted[i].low);
-				ck_assert_double_eq(fitting.constants[j].high, wanted[i].high);
+				ck_assert_double_eq_tol(fitting.constants[j].low, wanted[i].low,
+							1e-12);
+				ck_assert_double_eq_tol(fitting.constants[j].high, wanted[i].high,
+							1e-12);
 			}
 		ck_assert_uint_eq(found, 1);
 	}
@@ -113,7 +115,7 @@ START_TEST(a_fit_finds_the_law)
 	fitting_run(&fitting, is_chosen);
 	ck_assert_double_lt(worst_error(&results, false), 5);
 	ck_assert_double_lt(worst_error(&results, true), 5);
-	ck_assert_double_eq(IDLE, 7); /* no row says otherwise */
+	ck_assert_double_eq_tol(IDLE, 7, 1e-12); /* no row says otherwise */
 }
 END_TEST
 
@@ -126,8 +128,8 @@ START_TEST(cross_validation_tells_what_one_source_decides)
 	ck_assert_double_lt(worst_error(&validation.held_out, false), 10);
 	/* Without its source the factor stands in the middle of its range: 3, not 2. */
 	ck_assert_double_gt(worst_error(&validation.held_out, true), 40);
-	ck_assert_double_eq(SLOPE, 1);
-	ck_assert_double_eq(fitting.anchors[0], fitting.constants[0].present);
+	ck_assert_double_eq_tol(SLOPE, 1, 1e-12);
+	ck_assert_double_eq_tol(fitting.anchors[0], fitting.constants[0].present, 1e-12);
 	cross_validation_free(&validation);
 }
 END_TEST

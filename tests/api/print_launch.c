@@ -123,8 +123,10 @@ int main(int argc, char **argv)
 		if (!value)
 			return 2;
 		*value++ = '\0';
-		if (!set_text(argv[i], value) && !set_name(argv[i], value) &&
-		    !set_number(argv[i], value))
+		if (strcmp(argv[i], "model") == 0)
+			workload.model = value;
+		else if (!set_text(argv[i], value) && !set_name(argv[i], value) &&
+			 !set_number(argv[i], value))
 			return 2;
 	}
 	shape.accelerator = accelerator_find(offer.accelerator);

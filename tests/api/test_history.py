@@ -1,11 +1,10 @@
 #!/usr/bin/python3
-"""GET /v1/prices/{id}/history against a private PostgreSQL: a replayed month, and a database that is away.
+"""GET /v1/prices/{id}/history against a private PostgreSQL: a replayed month.
 
 Run by tests/store/cluster.py. The month is written day by day as the worker would have, with housekeeping
 after each day (its clock is moved by keeping more days the further back the day is); what the route then
 tells is compared with what the list of changes says, grouped here.
 """
-import contextlib
 import csv
 import datetime
 import io
@@ -13,7 +12,6 @@ import itertools
 import json
 import os
 import random
-import select
 import subprocess
 import sys
 import threading
@@ -28,7 +26,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "store"), os.path.join(HERE, "..", "gat
 import openapi_check  # noqa: E402
 import price_list_rounds  # noqa: E402
 import requests  # noqa: E402
-from cluster import Cluster, find_bindir  # noqa: E402
+from cluster import find_bindir  # noqa: E402
 from gateway import BINARY, SLOW, Reader, Server, get  # noqa: E402
 
 UTC = datetime.timezone.utc
@@ -200,8 +198,7 @@ class Month:
 
 
 def setUpModule():
-    global server, month, today, cluster
-    cluster = Cluster(folder=os.environ["GPUPICK_TEST_CLUSTER"])
+    global server, month, today
     subprocess.run([BINARY, "migrate"], check=True, stdout=subprocess.DEVNULL, env=dict(os.environ))
     today = datetime.datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     month = Month(int(os.environ.get("GPUPICK_TEST_SEED", "11")), today)
@@ -413,144 +410,6 @@ class Worker(unittest.TestCase):
         times = [i["at"] for i in page["items"]]
         self.assertEqual(times, sorted(times))
         self.assertIsNone(page["offer"]["withdrawn_at"])
-
-
-class Waiting(unittest.TestCase):
-    """Nothing but the request itself waits for the database."""
-
-    def prices_in(self):
-        began = time.monotonic()
-        self.assertEqual(ask("/v1/prices?limit=20").status, 200)
-        return time.monotonic() - began
-
-    def open(self, stack, count):
-        clients = [stack.enter_context(server.connect(timeout=30)) for _ in range(count)]
-        for client in clients:
-            client.sendall(get(PRICES % Month.OFFERS[0] + "?limit=5"))
-        return clients
-
-    def test_a_database_that_hangs(self):
-        with contextlib.ExitStack() as stack:
-            ask(PRICES % Month.OFFERS[0])
-            cluster.pause()
-            stack.callback(cluster.resume)
-            began = time.monotonic()
-            clients = self.open(stack, 30)
-            self.assertLess(max(self.prices_in() for _ in range(50)), 1 * SLOW)
-            for client in clients[:10]:
-                client.close()
-            in_flight = "gpupick_http_requests_in_flight"
-            self.assertTrue(server.settles(in_flight, 21, 3), server.metric(in_flight))  # its own, too
-            self.assertLess(time.monotonic() - began, 4 * SLOW)
-            for client in clients[10:]:
-                answer = Reader(client).answer()
-                self.assertEqual(answer.is_problem()["code"], "unavailable")
-                self.assertEqual((answer.status, answer["Retry-After"]), (503, "1"))
-            self.assertLess(time.monotonic() - began, 8 * SLOW)
-        self.assertEqual(ask(PRICES % Month.OFFERS[0]).status, 200)
-
-    def test_requests_behind_it_on_the_same_connection_keep_their_order(self):
-        path = PRICES % Month.OFFERS[0] + "?limit=1"
-        with server.connect() as client:
-            client.sendall(b"".join(map(get, ("/v1/models", path, "/v1/prices?limit=1", path, "/nothing", path))))
-            reader = Reader(client)
-            found = [reader.answer() for _ in range(6)]
-        self.assertEqual([a.status for a in found], [200, 200, 200, 200, 404, 200])
-        self.assertEqual([b'"complete_since"' in a.body for a in found], [False, True, False, True, False, True])
-
-    def test_too_many_are_told_so_at_once(self):
-        with contextlib.ExitStack() as stack:
-            cluster.pause()
-            stack.callback(cluster.resume)
-            busy = 'gpupick_http_rejected_total{reason="busy"}'
-            before = server.metric(busy)
-            clients = self.open(stack, 300)  # four are being read, 256 wait
-            self.assertTrue(server.settles(busy, before + 40, 3), server.metric(busy))
-            told = select.select(clients, [], [], 1)[0]
-            self.assertEqual(len(told), 40)
-            for client in told:
-                answer = Reader(client).answer()
-                self.assertIn("too many", answer.is_problem()["detail"])
-                self.assertEqual((answer.status, answer["Retry-After"]), (503, "1"))
-            self.assertLess(self.prices_in(), 1 * SLOW)
-
-    def test_a_database_that_is_away_and_comes_back(self):
-        self.assertEqual(ask(PRICES % Month.OFFERS[0]).status, 200)
-        cluster.stop()
-        try:
-            answer = ask(PRICES % Month.OFFERS[0])
-            self.assertEqual((answer.status, answer["Retry-After"]), (503, "1"))
-            self.assertNotIn("connect", answer.is_problem()["detail"])
-        finally:
-            cluster.start()
-        for _ in range(8):  # every connection of the pool was lost
-            self.assertEqual(ask(PRICES % Month.OFFERS[0]).status, 200)
-
-    def test_stopping_with_waiting_requests(self):
-        own = Server(snapshot=False, database_url=os.environ["GPUPICK_DATABASE_URL"], threads=2, grace_seconds=1)
-        with contextlib.ExitStack() as stack:
-            while own.ask(get("/readyz"), "ops").status != 200:
-                time.sleep(0.05)
-            cluster.pause()
-            stack.callback(cluster.resume)
-            clients = [stack.enter_context(own.connect(timeout=30)) for _ in range(20)]
-            for client in clients:
-                client.sendall(get(PRICES % Month.OFFERS[0]))
-            time.sleep(0.3 * SLOW)
-            began = time.monotonic()
-            own.send_signal(15)
-            for client in clients:
-                answer = Reader(client).answer()
-                self.assertEqual((answer.status, answer["Connection"]), (503, "close"))
-            self.assertLess(time.monotonic() - began, 4 * SLOW)
-            threading.Timer(1, cluster.resume).start()  # the refresh thread may be in a connect
-            self.assertEqual(own.stop(), 0)
-
-    def test_without_a_database(self):
-        with Server(threads=1) as own:
-            self.assertEqual(own.ask(get(PRICES % 1)).is_problem()["status"], 503)
-            self.assertEqual(own.ask(get("/v1/prices/x/history")).is_problem()["status"], 404)
-
-
-class Soak(unittest.TestCase):
-    def test_prices_are_served_beside_two_hundred_histories(self):
-        stop, counts, clients = threading.Event(), [0, 0], []
-
-        def histories(number):
-            with contextlib.ExitStack() as stack:
-                own = [stack.enter_context(server.connect(timeout=30)) for _ in range(50)]
-                steps = itertools.cycle(STEPS)
-                while not stop.is_set():
-                    for client in own:
-                        client.sendall(get(PRICES % Month.OFFERS[number] + "?limit=100&step=" + next(steps)))
-                    for client in own:
-                        counts[Reader(client).answer().status != 200] += 1
-
-        def timings(seconds):
-            found, until = [], time.monotonic() + seconds
-            with server.connect() as client:
-                while time.monotonic() < until:
-                    began = time.monotonic()
-                    self.assertEqual(ask("/v1/prices?limit=20", client).status, 200)
-                    found.append(time.monotonic() - began)
-                    time.sleep(0.002)
-            return sorted(found)
-
-        alone = timings(2)
-        clients = [threading.Thread(target=histories, args=(n,)) for n in range(4)]
-        for thread in clients:
-            thread.start()
-        beside = timings(5)
-        stop.set()
-        for thread in clients:
-            thread.join()
-        for name, found in (("alone", alone), ("beside", beside)):
-            print("prices %s: median %.2f ms, p99 %.2f ms (%d requests)" % (
-                name, found[len(found) // 2] * 1e3, found[len(found) * 99 // 100] * 1e3, len(found)))
-        print("histories: %d, refused %d" % tuple(counts))
-        self.assertGreater(counts[0], 400)
-        self.assertEqual(counts[1], 0)
-        self.assertLess(beside[len(beside) * 99 // 100], 0.25 * SLOW)
 
 
 if __name__ == "__main__":

@@ -244,6 +244,18 @@ class Tasks(unittest.TestCase):
             self.assertEqual({e.split("=")[0] for e in other["env"]},
                              {"MODEL", "DATASET", "HF_TOKEN"} | {variable} - {None})
 
+    def test_what_the_task_leaves_empty_its_command_passes_on(self):
+        """Of an empty variable the guard would only say that it is missing."""
+        for workload, given in ((QLORA, {}), (QLORA, {"model": "config"}), (SERVE, {}),
+                                (SERVE, {"model": "parameters"}),
+                                ((QLORA[0], "task=pretrain stack=torchtitan"), {})):
+            text = launch(workload, **given)["skypilot"]["task"]
+            task, command = yaml.safe_load(text), text.splitlines()[0].split()
+            for kind, flag in (("envs", "--env"), ("secrets", "--secret")):
+                empty = {name for name, value in task[kind].items() if not value}
+                passed = {command[i + 1] for i, word in enumerate(command) if word == flag}
+                self.assertEqual(passed, empty, command)
+
     def test_the_caller_is_asked_before_anything_runs(self):
         run = sky(QLORA)["run"]
         for environment, status in (({}, 1), ({"MODEL": "m", "DATASET": "d"}, 0)):
@@ -384,6 +396,14 @@ class Answer(unittest.TestCase):
                     tasks += bool(text and yaml.safe_load(text))
                 self.assertTrue(item["launch"]["provider"]["command"] or item["launch"]["page"])
             self.assertGreater(tasks, 50)
+            # The registry knows this one by its base, which has other weights.
+            body["workload"]["model"] = "Qwen/Qwen2.5-32B-Instruct"
+            tasks = [text for item in
+                     service.post("/v1/recommendations",
+                                  dict(body, launch=True)).json()["recommendations"]
+                     if (text := item["launch"]["skypilot"]["task"])]
+            self.assertEqual({yaml.safe_load(text)["envs"]["MODEL"] for text in tasks},
+                             {"Qwen/Qwen2.5-32B-Instruct"})
         finally:
             self.assertEqual(service.stop(), 0)
 

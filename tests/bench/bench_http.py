@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """HTTP benchmark: requests a second and server CPU a request, by wrk (Debian package wrk) against the real
-binary. bench_http.py [SECONDS [THREADS [CONNECTIONS]]]. The generator runs on the same cores: trust the
+binary. bench_http.py [SECONDS [THREADS [CONNECTIONS]]], or bench_http.py repeated: a workload that comes
+again and again, alone. The generator runs on the same cores: trust the
 CPU figures and ratios, not the throughput."""
 import os
 import re
@@ -12,7 +13,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../gateway"))
 from gateway import Reader, Server, get, post  # noqa: E402
 
-SECONDS = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+REPEATED = sys.argv[1:] == ["repeated"]
+SECONDS = int(sys.argv[1]) if len(sys.argv) > 1 and not REPEATED else 4
 THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 CONNECTIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 64
 
@@ -73,7 +75,35 @@ def report(name, answer, requests, used, p99, note):
           flush=True)
 
 
+def measure_repeated(server, name, body):
+    """On one connection, one after the other, without wrk: over seconds, so that ages change."""
+    raw = post("/v1/recommendations", body.encode())
+    answer = server.ask(raw)
+    with server.connect() as client:
+        reader, requests = Reader(client), 0
+        began, end = cpu_us(server.process.pid), time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            client.sendall(raw * 16)
+            for _ in range(16):
+                assert reader.answer().status == 200
+            requests += 16
+        used = cpu_us(server.process.pid) - began
+    report(name, answer, requests, used, "", "(pipelined)")
+
+
+def repeated():
+    print("A workload that comes again and again for %d s (target: 60 us of server CPU)" % SECONDS)
+    print("%-34s %4s %8s %9s %9s %9s" % ("", "", "bytes", "req/s", "CPU us", "p99"))
+    with Server(threads=THREADS, access_log="off") as server:
+        server.keeps_lines = False
+        for name, body in (("qlora 70B, 20 answers", QLORA), ("serve 8B, 20 answers", SIZING)):
+            measure_repeated(server, name, body[:-1] + ', "limit": 20}')
+
+
 def main():
+    if REPEATED:
+        repeated()
+        return
     print("%d s each, %d server thread%s, %d connections" %
           (SECONDS, THREADS, "" if THREADS == 1 else "s", CONNECTIONS))
     print("%-34s %4s %8s %9s %9s %9s" % ("", "", "bytes", "req/s", "CPU us", "p99"))

@@ -141,7 +141,7 @@ static double copy_seconds(const char *url)
 	return seconds;
 }
 
-static double refresh(struct store *store, const char *base_url, struct result *out)
+static double refresh(struct store *store, const char *base_url, struct apply_result *out)
 {
 	struct harvest harvest = {
 		.provider = &synthetic, .base_url = base_url, .attempts = 2, .timeout_seconds = 60};
@@ -159,7 +159,7 @@ static double refresh(struct store *store, const char *base_url, struct result *
 }
 
 static void print(const char *what, double seconds, double copy, const char *target,
-		  const struct result *result)
+		  const struct apply_result *result)
 {
 	printf("%-22s %8.2f s  %5.2f x COPY  (target %s)  %lld new, %lld changed, %lld unchanged\n",
 	       what, seconds, seconds / copy, target, (long long)result->inserted,
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 {
 	const char *url = getenv("GPUPICK_DATABASE_URL");
 	double first, same, all, copy;
-	struct result results[3];
+	struct apply_result results[3];
 	struct migration_report migrated;
 	struct store *store;
 	bool leads = false;

@@ -23,23 +23,11 @@ static inline struct request request_of(const char *model, enum task task, const
 					int gpus)
 {
 	const struct model *found = model_find(model);
-	struct request request = {.layout = {.gpus_per_node = gpus,
-					     .nodes = 1,
-					     .tensor_parallel = 1,
-					     .pipeline_parallel = 1,
-					     .data_parallel = gpus,
-					     .context_parallel = 1,
-					     .expert_parallel = 1,
-					     .sharding = SHARDING_ZERO3,
-					     .recompute = RECOMPUTE_FULL,
-					     .offload = OFFLOAD_NONE,
-					     .micro_batch = 1,
-					     .accumulation = 1,
-					     .weight_format = FORMAT_BF16,
-					     .kv_format = FORMAT_BF16,
-					     .replicas = 1,
-					     .sequences = 1}};
+	struct request request = {.layout = layout_single};
 
+	request.layout.gpus_per_node = gpus;
+	request.layout.data_parallel = gpus;
+	request.layout.sharding = SHARDING_ZERO3;
 	request.card = accelerator_find(card);
 	ck_assert_ptr_nonnull(found);
 	ck_assert_ptr_nonnull(request.card);

@@ -1,3 +1,4 @@
+/* The table of cards, and how spellings are resolved to its rows or left alone. */
 #include "core/accelerator.h"
 #include "core/names.h"
 #include "core/units.h"

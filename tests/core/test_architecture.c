@@ -1,3 +1,4 @@
+/* Parameters, caches and operations of architectures, against published figures. */
 #include "core/architecture.h"
 #include "core/model.h"
 #include "tests/suite.h"

@@ -1,3 +1,4 @@
+/* Arenas: zeroed, aligned, and bounded as a whole. */
 #include "core/arena.h"
 #include "tests/suite.h"
 
@@ -51,6 +52,34 @@ START_TEST(an_allocation_may_be_larger_than_a_chunk)
 }
 END_TEST
 
+/* What is not zeroed is bounded and aligned all the same, and lies in nobody's way. */
+START_TEST(raw_arrays_count_and_leave_small_allocations_where_they_were)
+{
+	struct arena arena;
+	unsigned char *first, *raw, *second;
+
+	arena_init(&arena, 1 << 20);
+	first = arena_alloc(&arena, 16);
+	raw = arena_array_raw(&arena, 100000, 2);
+	second = arena_alloc(&arena, 16);
+	ck_assert_ptr_nonnull(raw);
+	ck_assert_uint_eq((uintptr_t)raw % _Alignof(max_align_t), 0);
+	memset(raw, 0xff, 200000);
+	ck_assert_ptr_eq(second, first + 16);
+	for (size_t i = 0; i < 16; i++)
+		ck_assert_uint_eq(second[i], 0);
+	ck_assert_uint_eq(arena.used, 200032);
+	ck_assert_ptr_null(arena_array_raw(&arena, (1 << 20) - 200000, 1));
+	ck_assert_ptr_null(arena_array_raw(&arena, SIZE_MAX / 2, 4));
+	ck_assert_ptr_nonnull(arena_array_raw(&arena, 8, 2));
+	arena_release(&arena);
+	arena_init(&arena, 1 << 20);
+	ck_assert_ptr_nonnull(arena_array_raw(&arena, 100000, 2));
+	ck_assert_ptr_nonnull(arena_alloc(&arena, 16));
+	arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("arena");
@@ -59,6 +88,7 @@ int main(void)
 	tcase_add_test(tests, memory_is_zeroed_and_aligned);
 	tcase_add_test(tests, the_limit_holds_for_all_allocations_together);
 	tcase_add_test(tests, an_allocation_may_be_larger_than_a_chunk);
+	tcase_add_test(tests, raw_arrays_count_and_leave_small_allocations_where_they_were);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -1,3 +1,4 @@
+/* Catalogues: what is built out of offers, and in which orders it lies. */
 #include "core/catalogue.h"
 
 #include "tests/core/market.h"

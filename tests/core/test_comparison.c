@@ -1,3 +1,4 @@
+/* Comparisons: ratios and winners of variants, and what has neither. */
 #include "core/comparison.h"
 
 #include "tests/suite.h"

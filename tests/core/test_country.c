@@ -1,3 +1,4 @@
+/* Regions of providers and the countries they lie in. */
 #include "core/country.h"
 
 #include "tests/core/market.h"

@@ -1,3 +1,4 @@
+/* Errors: every fault in order, and a list that is bounded. */
 #include "core/error.h"
 #include "tests/suite.h"
 

@@ -1,3 +1,4 @@
+/* Links between cards by form factor, and that no unknown one is thought fast. */
 #include "core/accelerator.h"
 #include "core/fabric.h"
 #include "tests/suite.h"

@@ -1,3 +1,4 @@
+/* Number formats: names, facts, and sizes of published files. */
 #include "core/format.h"
 #include "core/model.h"
 #include "tests/suite.h"

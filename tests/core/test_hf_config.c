@@ -1,6 +1,6 @@
 /* Pasted configurations: the shared set against its published counts, and what is refused. */
-#include "core/hf_config.h"
-#include "server/json/config_view.h"
+#include "tests/core/pasted.h"
+
 #include "tests/suite.h"
 
 #include <dirent.h>
@@ -9,33 +9,6 @@
 #include <string.h>
 
 #define SHARED "../shared/fixtures/"
-
-static struct arena arena;
-static struct error error;
-
-static void setup(void)
-{
-	arena_init(&arena, 256u << 20);
-	error_init(&error, &arena);
-}
-
-static void teardown(void)
-{
-	arena_release(&arena);
-}
-
-static struct config_value *parse(const char *text)
-{
-	return config_view_parse(text, strlen(text), &arena, &error);
-}
-
-static bool read_text(const char *text, struct architecture *out)
-{
-	struct config_value *root = parse(text);
-
-	ck_assert_msg(root != NULL, "%s", error.detail);
-	return hf_config_read(root, out, &error);
-}
 
 static char *slurp(const char *path, size_t *length)
 {
@@ -164,14 +137,6 @@ END_TEST
 #define LLAMA                                                                                      \
 	"\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,"                  \
 	"\"num_attention_heads\":32,\"intermediate_size\":11008,\"vocab_size\":32000"
-
-static uint64_t total_of(const struct architecture *architecture)
-{
-	struct parameter_count count;
-
-	architecture_count(architecture, &count);
-	return count.total;
-}
 
 START_TEST(a_flat_decoder_is_read)
 {

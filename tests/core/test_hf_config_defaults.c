@@ -1,41 +1,10 @@
 /* Pasted configurations that say little: what a family's class fills in, against published totals.
  */
-#include "core/hf_config.h"
-#include "server/json/config_view.h"
+#include "tests/core/pasted.h"
+
 #include "tests/suite.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static struct arena arena;
-static struct error error;
-
-static void setup(void)
-{
-	arena_init(&arena, 16u << 20);
-	error_init(&error, &arena);
-}
-
-static void teardown(void)
-{
-	arena_release(&arena);
-}
-
-static bool read_text(const char *text, struct architecture *out)
-{
-	struct config_value *root = config_view_parse(text, strlen(text), &arena, &error);
-
-	ck_assert_msg(root != NULL, "%s", error.detail);
-	return hf_config_read(root, out, &error);
-}
-
-static uint64_t total_of(const struct architecture *architecture)
-{
-	struct parameter_count count;
-
-	architecture_count(architecture, &count);
-	return count.total;
-}
 
 /*
  * A model_type alone is a model: its class's defaults, which for most are those of a published one.
@@ -107,6 +76,13 @@ static const struct {
 	 "\"siglip_vision_model\",\"hidden_size\":1152,\"intermediate_size\":4304,"
 	 "\"num_hidden_layers\":27,\"patch_size\":14,\"image_size\":896}",
 	 4300079472, "Gemma-3-4B"},
+	{"paligemma",
+	 "\"text_config\":{\"model_type\":\"gemma\",\"hidden_size\":2048,\"intermediate_size\":"
+	 "16384,\"num_attention_heads\":8,\"num_hidden_layers\":18,\"num_key_value_heads\":1,"
+	 "\"vocab_size\":257216},\"vision_config\":{\"model_type\":\"siglip_vision_model\","
+	 "\"hidden_size\":1152,\"intermediate_size\":4304,\"num_attention_heads\":16,"
+	 "\"num_hidden_layers\":27,\"patch_size\":14,\"projection_dim\":2048}",
+	 2923466480, "PaliGemma-3B-224"},
 	{"mistral3",
 	 "\"spatial_merge_size\":2,\"text_config\":{\"model_type\":\"mistral\",\"hidden_size\":"
 	 "5120,"

@@ -1,37 +1,13 @@
-/* Pasted configurations that say little: what a family's class fills in, against published totals.
- */
-#include "core/hf_config.h"
-#include "server/json/config_view.h"
+/* Pasted configurations: what their quantisation and types say of the format of the weights. */
+#include "tests/core/pasted.h"
+
 #include "tests/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define LLAMA                                                                                      \
 	"\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,"                  \
 	"\"num_attention_heads\":32,\"intermediate_size\":11008,\"vocab_size\":32000"
-
-static struct arena arena;
-static struct error error;
-
-static void setup(void)
-{
-	arena_init(&arena, 16u << 20);
-	error_init(&error, &arena);
-}
-
-static void teardown(void)
-{
-	arena_release(&arena);
-}
-
-static bool read_text(const char *text, struct architecture *out)
-{
-	struct config_value *root = config_view_parse(text, strlen(text), &arena, &error);
-
-	ck_assert_msg(root != NULL, "%s", error.detail);
-	return hf_config_read(root, out, &error);
-}
 
 /* The keys of facts/hf-config-fields.md 7, each with the format it means. */
 START_TEST(quantisation_says_the_format)

@@ -1,3 +1,4 @@
+/* The table of instance types, against the pages it is taken from. */
 #include "core/accelerator.h"
 #include "core/instance.h"
 #include "core/names.h"

@@ -1,79 +1,8 @@
-/* Memory: figures with a source, and what must hold for any workload. */
-#include "core/memory.h"
+/* Memory of training: figures with a source, and what must hold for any workload. */
+#include "tests/core/memory_request.h"
 
-#include "core/model.h"
 #include "core/units.h"
 #include "tests/suite.h"
-
-#include <math.h>
-
-/* Figures that follow from counts alone agree to the last digit that matters. */
-#define ck_same(value, expected)                                                                   \
-	ck_assert_double_eq_tol((double)(value), (double)(expected),                               \
-				1e-9 * fabs((double)(expected)) + 1e-9)
-
-struct request {
-	struct workload workload;
-	struct layout layout;
-	struct memory_basis basis;
-	struct memory_estimate memory;
-};
-
-#define SAID(field) (1ull << WORKLOAD_##field)
-
-static struct request training(const char *model, enum method method, enum stack stack,
-			       int64_t length)
-{
-	const struct model *found = model_find(model);
-	struct request request = {.layout = {.gpus_per_node = 1,
-					     .nodes = 1,
-					     .tensor_parallel = 1,
-					     .pipeline_parallel = 1,
-					     .data_parallel = 1,
-					     .context_parallel = 1,
-					     .expert_parallel = 1,
-					     .sharding = SHARDING_NONE,
-					     .recompute = RECOMPUTE_FULL,
-					     .offload = OFFLOAD_NONE,
-					     .micro_batch = 1,
-					     .accumulation = 16,
-					     .weight_format = FORMAT_BF16,
-					     .kv_format = FORMAT_BF16,
-					     .replicas = 1}};
-
-	ck_assert_ptr_nonnull(found);
-	request.workload.architecture = &found->architecture;
-	request.workload.task = TASK_FINETUNE;
-	request.workload.method = (int)method;
-	request.workload.stack = (int)stack;
-	request.workload.sequence_length = length;
-	request.workload.given = SAID(task) | SAID(method) | SAID(stack) | SAID(sequence_length);
-	return request;
-}
-
-static void estimate(struct request *request)
-{
-	struct error error = {0};
-
-	ck_assert_msg(workload_complete(&request->workload, "", &error), "%s", error.detail);
-	memory_prepare(&request->workload, &request->basis);
-	memory_estimate(&request->basis, &request->layout, NULL, &request->memory);
-}
-
-static struct request serving(const char *model, double sequences, int64_t prompt, int64_t output)
-{
-	struct request request = training(model, METHOD_FULL, STACK_HUGGINGFACE, 1);
-
-	request.workload = (struct workload){.architecture = request.workload.architecture,
-					     .task = TASK_INFERENCE,
-					     .prompt_tokens = prompt,
-					     .output_tokens = output,
-					     .concurrency = (int64_t)sequences,
-					     .given = SAID(task) | SAID(prompt_tokens) |
-						      SAID(output_tokens) | SAID(concurrency)};
-	request.layout.sequences = sequences;
-	return request;
-}
 
 static double sum(const struct memory_estimate *memory)
 {
@@ -84,58 +13,6 @@ static double sum(const struct memory_estimate *memory)
 #undef X
 	return sum;
 }
-
-/* KV bytes a token: 32 layers x 8 heads x 128 x 2 x 2 B = 131,072 (facts/memory-notes.md 6.2). */
-START_TEST(eight_billion_at_32_sequences_of_8k_hold_32_gib_of_cache)
-{
-	struct request request = serving("meta-llama/Llama-3.1-8B", 32, 7168, 1024);
-
-	estimate(&request);
-	ck_same(request.memory.kv_cache_bytes, 32 * GIB);
-	ck_same(request.memory.kv_bytes_per_token, 131072);
-	/* 8.03e9 x 2 B */
-	ck_assert_double_eq_tol(request.memory.weights_bytes / GIB, 14.96, 0.02);
-	request.layout.kv_format = FORMAT_FP8;
-	estimate(&request);
-	ck_same(request.memory.kv_cache_bytes, 16 * GIB);
-}
-END_TEST
-
-/* 2 B x 80 layers x 8 heads over 4 GPUs x 128 x 2 = 81,920; measured 81,924 (notes 6.2). */
-START_TEST(tensor_parallel_divides_the_cache_down_to_one_head)
-{
-	struct request request = serving("meta-llama/Llama-3.1-70B", 1, 4096, 1);
-
-	request.layout.tensor_parallel = request.layout.gpus_per_node = 4;
-	estimate(&request);
-	ck_same(request.memory.kv_bytes_per_token, 81920);
-	request.layout.tensor_parallel = request.layout.gpus_per_node = 16;
-	estimate(&request);
-	ck_same(request.memory.kv_bytes_per_token, 81920.0 / 2);
-}
-END_TEST
-
-/* 61 layers x (512 + 64) x 2 B = 70,272, not divided by tensor parallelism (notes 6.2, Kimi-K2). */
-START_TEST(a_latent_cache_is_whole_on_every_rank)
-{
-	struct request request = serving("moonshotai/Kimi-K2-Instruct", 1, 4096, 1);
-
-	request.layout.tensor_parallel = request.layout.gpus_per_node = 8;
-	estimate(&request);
-	ck_same(request.memory.kv_bytes_per_token, 70272);
-}
-END_TEST
-
-/* llama.cpp's published file: 4.58 GiB (tools/quantize/README.md). */
-START_TEST(gguf_weights_match_the_published_file)
-{
-	struct request request = serving("meta-llama/Llama-3.1-8B", 1, 128, 128);
-
-	request.layout.weight_format = FORMAT_Q4_K_M;
-	estimate(&request);
-	ck_assert_double_eq_tol(request.memory.weights_bytes / GIB, 4.58, 0.05);
-}
-END_TEST
 
 /* The README's case: one 80 GB card with room, one 48 GB card at best tightly, no 24 GB card.
  * Unsloth's table gives Hugging Face with FlashAttention-2 6,916 tokens of context on 80 GB. An
@@ -382,83 +259,6 @@ START_TEST(paged_and_offloaded_states_leave_the_card)
 }
 END_TEST
 
-/* 2,049 tokens are 129 blocks of 16, and 2,064 are as well. */
-START_TEST(cache_blocks_round_up)
-{
-	struct request even = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1024);
-	struct request odd = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1025);
-	struct request full = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1040);
-
-	estimate(&even);
-	estimate(&odd);
-	estimate(&full);
-	ck_same(odd.memory.kv_cache_bytes - even.memory.kv_cache_bytes, 16 * 131072);
-	ck_same(odd.memory.kv_cache_bytes, full.memory.kv_cache_bytes);
-}
-END_TEST
-
-/* 61 layers over 4 stages: the fullest has 16. */
-START_TEST(the_fullest_stage_holds_most_of_the_cache)
-{
-	struct request request = serving("moonshotai/Kimi-K2-Instruct", 1, 4096, 1024);
-
-	request.layout.pipeline_parallel = 4;
-	request.layout.gpus_per_node = 4;
-	estimate(&request);
-	ck_same(request.memory.kv_bytes_per_token, 16 * 576 * 2);
-	ck_same(request.memory.kv_cache_bytes, 5120.0 * 16 * 576 * 2);
-}
-END_TEST
-
-/* vLLM's budget: 0.9 of what the driver shows, less everything but the cache (notes 6.1). */
-START_TEST(the_budget_leaves_the_rest_to_the_cache)
-{
-	const struct accelerator *card = accelerator_find("H100 SXM5 80GB");
-	struct request request = serving("meta-llama/Llama-3.1-8B", 1, 1024, 1024);
-	double capacity;
-
-	ck_assert_ptr_nonnull(card);
-	estimate(&request);
-	capacity = memory_kv_capacity(&request.basis, &request.layout, card);
-	ck_assert_double_gt(capacity, 45 * GIB);
-	ck_assert_double_lt(capacity, 0.9 * 79.65 * GIB - 14.96 * GIB);
-	request.workload.gpu_memory_utilization = 0.5;
-	ck_assert_double_eq_tol(capacity -
-					memory_kv_capacity(&request.basis, &request.layout, card),
-				0.4 * accelerator_memory_bytes(card), 1);
-}
-END_TEST
-
-/* BERT keeps nothing between requests, whatever its length; an embedder made of a decoder neither.
- */
-START_TEST(what_only_reads_has_no_cache)
-{
-	static const char *const ids[] = {"BAAI/bge-m3", "intfloat/e5-mistral-7b-instruct"};
-
-	for (size_t i = 0; i < 2; i++) {
-		struct request request = serving(ids[i], 64, 512, 0);
-
-		estimate(&request);
-		ck_same(request.memory.kv_cache_bytes, 0);
-		ck_same(request.memory.kv_bytes_per_token, 0);
-		ck_same(request.memory.weights_bytes, 2.0 * (double)request.basis.parameters.total);
-	}
-}
-END_TEST
-
-/* T5-11B: 24 decoder layers of 128 heads of 128 keep their own tokens and once those of the source.
- */
-START_TEST(a_decoder_keeps_the_keys_of_its_source_once)
-{
-	struct request request = serving("google-t5/t5-11b", 4, 500, 100);
-	double element = 24.0 * 128 * 2 * 128 * 2;
-
-	estimate(&request);
-	ck_same(request.memory.kv_cache_bytes, 4 * (500 + 100) * element);
-	ck_same(request.memory.kv_bytes_per_token, element);
-}
-END_TEST
-
 /* Targets of one token leave the decoder's layers almost no traces: the encoder's remain. */
 START_TEST(each_side_leaves_what_its_own_tokens_leave)
 {
@@ -483,30 +283,21 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("memory");
-	TCase *tcase = tcase_create("memory");
+	TCase *tests = tcase_create("memory");
 
-	tcase_add_test(tcase, eight_billion_at_32_sequences_of_8k_hold_32_gib_of_cache);
-	tcase_add_test(tcase, tensor_parallel_divides_the_cache_down_to_one_head);
-	tcase_add_test(tcase, a_latent_cache_is_whole_on_every_rank);
-	tcase_add_test(tcase, gguf_weights_match_the_published_file);
-	tcase_add_test(tcase, qlora_of_70b_fits_80_gb_with_room_and_not_24);
-	tcase_add_test(tcase, a_mixed_precision_4bit_base_costs_more_than_a_pure_one);
-	tcase_add_test(tcase, fp32_adam_keeps_sixteen_bytes_a_parameter);
-	tcase_add_test(tcase, megatron_keeps_six_and_twelve_over_d);
-	tcase_add_test(tcase, pure_bf16_training_peaks_in_the_optimizer_step);
-	tcase_add_test(tcase, adapter_parameters_follow_rank_and_targets);
-	tcase_add_test(tcase, state_layers_have_adapters_of_their_own);
-	tcase_add_test(tcase, terms_sum_to_what_is_allocated);
-	tcase_add_test(tcase, memory_is_monotonic);
-	tcase_add_test(tcase, recompute_saves_and_none_costs_most);
-	tcase_add_test(tcase, scores_cost_memory_only_without_fused_attention);
-	tcase_add_test(tcase, paged_and_offloaded_states_leave_the_card);
-	tcase_add_test(tcase, cache_blocks_round_up);
-	tcase_add_test(tcase, the_fullest_stage_holds_most_of_the_cache);
-	tcase_add_test(tcase, the_budget_leaves_the_rest_to_the_cache);
-	tcase_add_test(tcase, what_only_reads_has_no_cache);
-	tcase_add_test(tcase, a_decoder_keeps_the_keys_of_its_source_once);
-	tcase_add_test(tcase, each_side_leaves_what_its_own_tokens_leave);
-	suite_add_tcase(suite, tcase);
+	tcase_add_test(tests, qlora_of_70b_fits_80_gb_with_room_and_not_24);
+	tcase_add_test(tests, a_mixed_precision_4bit_base_costs_more_than_a_pure_one);
+	tcase_add_test(tests, fp32_adam_keeps_sixteen_bytes_a_parameter);
+	tcase_add_test(tests, megatron_keeps_six_and_twelve_over_d);
+	tcase_add_test(tests, pure_bf16_training_peaks_in_the_optimizer_step);
+	tcase_add_test(tests, adapter_parameters_follow_rank_and_targets);
+	tcase_add_test(tests, state_layers_have_adapters_of_their_own);
+	tcase_add_test(tests, terms_sum_to_what_is_allocated);
+	tcase_add_test(tests, memory_is_monotonic);
+	tcase_add_test(tests, recompute_saves_and_none_costs_most);
+	tcase_add_test(tests, scores_cost_memory_only_without_fused_attention);
+	tcase_add_test(tests, paged_and_offloaded_states_leave_the_card);
+	tcase_add_test(tests, each_side_leaves_what_its_own_tokens_leave);
+	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -19,23 +19,6 @@
 	ck_assert_double_eq_tol((double)(value), (double)(expected),                               \
 				fabs((double)(expected)) * (share) + 1)
 
-static const struct layout single = {.gpus_per_node = 1,
-				     .nodes = 1,
-				     .tensor_parallel = 1,
-				     .pipeline_parallel = 1,
-				     .data_parallel = 1,
-				     .context_parallel = 1,
-				     .expert_parallel = 1,
-				     .sharding = SHARDING_NONE,
-				     .recompute = RECOMPUTE_FULL,
-				     .offload = OFFLOAD_NONE,
-				     .micro_batch = 1,
-				     .accumulation = 16,
-				     .weight_format = FORMAT_BF16,
-				     .kv_format = FORMAT_BF16,
-				     .replicas = 1,
-				     .sequences = 1};
-
 static struct memory_estimate estimate_of(const char *model, const char *fields,
 					  const struct layout *layout)
 {
@@ -92,7 +75,7 @@ START_TEST(every_optimizer_and_precision_keeps_its_bytes)
 		struct memory_estimate memory;
 
 		snprintf(fields, sizeof(fields), "task=finetune method=full %s", kept[i].fields);
-		memory = estimate(fields, &single);
+		memory = estimate(fields, &layout_single);
 		ck_near(memory.weights_bytes, kept[i].weights * PARAMETERS, 1e-9);
 		ck_near(memory.master_weights_bytes, kept[i].master * PARAMETERS, 1e-9);
 		ck_near(memory.gradients_bytes, kept[i].gradients * PARAMETERS, 1e-9);
@@ -107,7 +90,7 @@ END_TEST
 START_TEST(galore_projects_the_states_of_linear_layers)
 {
 	struct memory_estimate memory = estimate(
-		"task=finetune method=full precision=fp32 optimizer=galore_adamw", &single);
+		"task=finetune method=full precision=fp32 optimizer=galore_adamw", &layout_single);
 	double rest = PARAMETERS - LINEAR, longer = 128.0 * 32 * (4096 * 4 + 3 * 14336),
 	       shorter = 128.0 * 32 * (4096 * 2 + 2 * 1024 + 3 * 4096);
 
@@ -119,7 +102,7 @@ END_TEST
  * micro-batch 2 of 2,048 tokens takes 18.9 GiB on a 24 GB card (its README). */
 START_TEST(an_optimizer_in_backward_keeps_one_layers_gradients)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 	struct memory_estimate memory;
 
 	layout.micro_batch = 2;
@@ -136,14 +119,14 @@ END_TEST
 /* torch.optim.AdamW takes all square roots at once: a state's worth, and nothing else then. */
 START_TEST(temporaries_of_the_step_have_a_term_of_their_own)
 {
-	struct memory_estimate memory =
-		estimate("task=finetune method=full precision=bf16 sequence_length=128", &single);
+	struct memory_estimate memory = estimate(
+		"task=finetune method=full precision=bf16 sequence_length=128", &layout_single);
 
 	ck_near(memory.optimizer_step_bytes, 2 * PARAMETERS, 1e-9);
 	ck_near(memory.activations_bytes + memory.logits_bytes, 0, 0);
 	memory = estimate("task=finetune method=full precision=bf16 sequence_length=128 "
 			  "stack=torchtitan",
-			  &single);
+			  &layout_single);
 	ck_near(memory.optimizer_step_bytes, 0, 0);
 	ck_assert_double_gt(memory.activations_bytes + memory.logits_bytes, 0);
 }
@@ -160,7 +143,7 @@ START_TEST(the_loss_decides_what_logits_cost)
 	double tokens = 8 * 2048.0 * 128256;
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		struct layout layout = single;
+		struct layout layout = layout_single;
 		struct memory_estimate memory, without;
 		char fields[160];
 
@@ -189,7 +172,7 @@ END_TEST
  * theoretical_memory_usage.py). */
 START_TEST(an_interleaved_pipeline_warms_up_with_more)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 	struct memory_estimate once, interleaved;
 
 	layout.pipeline_parallel = layout.gpus_per_node = 4;
@@ -207,7 +190,7 @@ END_TEST
 /* 64 layers' worth of residual stream are not split by tensor parallelism without it. */
 START_TEST(sequence_parallelism_splits_what_tensor_parallelism_leaves)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 	struct memory_estimate without, with;
 
 	layout.tensor_parallel = layout.gpus_per_node = 4;
@@ -223,7 +206,7 @@ END_TEST
 /* Hybrid sharding divides by the GPUs of a node, full sharding by all. */
 START_TEST(hybrid_shards_stop_at_the_node)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 
 	layout.gpus_per_node = 8;
 	layout.nodes = 4;
@@ -264,7 +247,7 @@ START_TEST(seventy_billion_over_eight_gpus_is_as_published)
 	};
 
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
-		struct layout layout = single;
+		struct layout layout = layout_single;
 		char fields[200];
 		double device;
 
@@ -284,7 +267,7 @@ END_TEST
 /* What is gathered for the passes is gone in the step: the larger counts, not their sum. */
 START_TEST(gathered_layers_are_not_there_in_the_step)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 	struct memory_estimate memory;
 
 	layout.gpus_per_node = layout.data_parallel = 8;
@@ -323,7 +306,8 @@ START_TEST(adapters_of_every_kind_have_their_parameters)
 
 		snprintf(fields, sizeof(fields), "task=finetune precision=bf16 %s",
 			 adapters[i].fields);
-		ck_near(estimate(fields, &single).adapters_bytes, 2 * adapters[i].parameters, 1e-9);
+		ck_near(estimate(fields, &layout_single).adapters_bytes, 2 * adapters[i].parameters,
+			1e-9);
 	}
 }
 END_TEST
@@ -331,7 +315,7 @@ END_TEST
 /* PEFT's comparison on Llama-3.2-3B: 2.2 GB more than LoRA for 3,072 tokens on q and v. */
 START_TEST(dora_and_prompts_cost_activations)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 	struct memory_estimate lora, other;
 
 	layout.recompute = RECOMPUTE_NONE;
@@ -354,7 +338,7 @@ END_TEST
 /* Two bottlenecks a layer keep 2 B of their input, and 4 B of their width. */
 START_TEST(bottlenecks_keep_their_inputs)
 {
-	struct layout layout = single;
+	struct layout layout = layout_single;
 	struct memory_estimate narrow, wide;
 
 	layout.recompute = RECOMPUTE_NONE;
@@ -382,7 +366,7 @@ START_TEST(a_cache_costs_what_its_format_takes)
 	};
 
 	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
-		struct layout layout = single;
+		struct layout layout = layout_single;
 		char fields[100];
 
 		layout.kv_format = caches[i].format;
@@ -403,26 +387,26 @@ START_TEST(a_cache_without_pages_is_reserved_whole)
 	char text[200];
 
 	snprintf(text, sizeof(text), "%strue", fields);
-	ck_near(estimate(text, &single).kv_cache_bytes, 131072.0 * 2048, 1e-9);
+	ck_near(estimate(text, &layout_single).kv_cache_bytes, 131072.0 * 2048, 1e-9);
 	snprintf(text, sizeof(text), "%sfalse", fields);
-	ck_near(estimate(text, &single).kv_cache_bytes, 131072.0 * 8192, 1e-9);
+	ck_near(estimate(text, &layout_single).kv_cache_bytes, 131072.0 * 8192, 1e-9);
 }
 END_TEST
 
 START_TEST(engine_options_cost_what_they_reserve)
 {
 	struct memory_estimate plain =
-		estimate("task=inference prompt_tokens=100000 output_tokens=1000", &single);
+		estimate("task=inference prompt_tokens=100000 output_tokens=1000", &layout_single);
 	struct memory_estimate whole = estimate(
 		"task=inference prompt_tokens=100000 output_tokens=1000 chunked_prefill=false",
-		&single);
+		&layout_single);
 	struct memory_estimate eager =
 		estimate("task=inference prompt_tokens=100000 output_tokens=1000 cuda_graphs=false",
-			 &single);
+			 &layout_single);
 	struct memory_estimate adapted =
 		estimate("task=inference prompt_tokens=100000 output_tokens=1000 lora_adapters=3 "
 			 "lora_rank=64",
-			 &single);
+			 &layout_single);
 
 	/* gate, up and product of 14,336 and four of 4,096 a token, in 16 bit */
 	ck_near(whole.activations_bytes, 101000.0 * 2 * (3 * 14336 + 4 * 4096), 1e-9);

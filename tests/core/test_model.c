@@ -1,3 +1,4 @@
+/* The table of models, against published counts, and how one is found. */
 #include "core/model.h"
 #include "tests/suite.h"
 
@@ -25,6 +26,25 @@ START_TEST(every_row_is_found_by_id_and_alias)
 			if (*name)
 				ck_assert_msg(model_find(name) == &models[i], "%s of %s", name,
 					      models[i].id);
+	}
+}
+END_TEST
+
+START_TEST(an_instruct_version_keeps_its_own_weights)
+{
+	static const char *const cases[][2] = {
+		{"Qwen/Qwen2.5-32B-Instruct", "Qwen/Qwen2.5-32B-Instruct"},
+		{"QWEN/qwen2.5-32b-instruct", "Qwen/Qwen2.5-32B-Instruct"},
+		{"Qwen/Qwen2.5-32B", "Qwen/Qwen2.5-32B"},
+		{"qwen2.5-32b", "Qwen/Qwen2.5-32B"},
+		{"qwen3:32b", "Qwen/Qwen3-32B"}, /* of another registry: no place to load from */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct model *model = model_find(cases[i][0]);
+
+		ck_assert_msg(model != NULL, "%s", cases[i][0]);
+		ck_assert_str_eq(model_checkpoint(model, cases[i][0]), cases[i][1]);
 	}
 }
 END_TEST
@@ -138,6 +158,7 @@ int main(void)
 
 	tcase_add_test(tests, rows_are_in_order_and_unique);
 	tcase_add_test(tests, every_row_is_found_by_id_and_alias);
+	tcase_add_test(tests, an_instruct_version_keeps_its_own_weights);
 	tcase_add_test(tests, letter_case_does_not_matter);
 	tcase_add_test(tests, every_row_says_where_it_is_from);
 	tcase_add_test(tests, totals_match_the_published_ones);

@@ -1,3 +1,4 @@
+/* Names: exact, else the nearest one is suggested. */
 #include "core/names.h"
 #include "tests/suite.h"
 

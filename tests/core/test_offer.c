@@ -1,3 +1,4 @@
+/* Ids of offers, which must never change, and their text. */
 #include "core/offer.h"
 
 #include "tests/core/market.h"

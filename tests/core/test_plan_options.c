@@ -131,24 +131,15 @@ START_TEST(pipeline_chunks_shorten_the_bubble)
 	char text[160];
 
 	for (int i = 0; i < 2; i++) {
-		struct layout layout = {.gpus_per_node = 8,
-					.nodes = 1,
-					.tensor_parallel = 1,
-					.pipeline_parallel = 8,
-					.data_parallel = 1,
-					.context_parallel = 1,
-					.expert_parallel = 1,
-					.sharding = SHARDING_NONE,
-					.recompute = RECOMPUTE_FULL,
-					.offload = OFFLOAD_NONE,
-					.micro_batch = 1,
-					.accumulation = 16,
-					.replicas = 1};
+		struct layout layout = layout_single;
 		const struct accelerator *accelerator = accelerator_find("H100 SXM5 80GB");
 		struct fabric fabric = fabric_of_accelerator(accelerator, 8);
 		struct workload workload;
 		struct speed_basis basis;
 
+		layout.gpus_per_node = 8;
+		layout.pipeline_parallel = 8;
+		layout.accumulation = 16;
 		snprintf(text, sizeof(text), "%s%d", fields, i ? 4 : 1);
 		workload = market_workload(MODEL, text);
 		ck_assert(speed_prepare(&workload, accelerator, FORMAT_AUTO, &basis));

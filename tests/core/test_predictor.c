@@ -72,8 +72,8 @@ static void draw_serving(struct draw *draw)
 	struct workload *workload = &draw->workload;
 
 	workload->engine = upto(ENGINES);
-	workload->prompt_tokens = 1ll << upto(17);
-	workload->output_tokens = 1ll << upto(12);
+	workload->prompt_tokens = INT64_C(1) << upto(17);
+	workload->output_tokens = INT64_C(1) << upto(12);
 	workload->given |= SAID(engine) | SAID(prompt_tokens) | SAID(output_tokens);
 }
 
@@ -98,8 +98,8 @@ static void draw_layout(struct draw *draw)
 		.sharding = (enum sharding)(SHARDING_NONE + upto(5)),
 		.recompute = upto(2) ? RECOMPUTE_FULL : RECOMPUTE_NONE,
 		.offload = OFFLOAD_NONE,
-		.micro_batch = 1ll << upto(6),
-		.accumulation = 1ll << upto(6),
+		.micro_batch = INT64_C(1) << upto(6),
+		.accumulation = INT64_C(1) << upto(6),
 		.weight_format = is_serving ? formats[upto(8)] : FORMAT_BF16,
 		.kv_format = FORMAT_BF16,
 		.replicas = 1,

@@ -33,7 +33,7 @@ START_TEST(the_best_is_of_those_that_hold_it)
 	request.constraints.max_usd_per_hour_micros = 2000000;
 	answer = ask(&request);
 	ck_assert_int_eq(answer.recommendations_count, 2);
-	ck_assert_double_eq(figure(answer.recommendations, "best", "The best of "), 2);
+	ck_assert_double_eq_tol(figure(answer.recommendations, "best", "The best of "), 2, 1e-9);
 }
 END_TEST
 
@@ -65,14 +65,15 @@ START_TEST(the_cheapest_is_the_cheapest_of_every_plan)
 		if (item->cost.total_micros > cheapest.recommendations->cost.total_micros)
 			ck_assert_ptr_null(note(item->reasons, item->reasons_count, "cheapest"));
 	}
-	ck_assert_double_eq(
+	ck_assert_double_eq_tol(
 		figure(first, "sooner", " for "),
 		strtod(arena_printf(
 			       &arena, "%.0f",
 			       100 * ((double)first->cost.total_micros /
 					      (double)cheapest.recommendations->cost.total_micros -
 				      1)),
-		       NULL));
+		       NULL),
+		1e-9);
 }
 END_TEST
 
@@ -188,6 +189,25 @@ START_TEST(a_commitment_is_not_told_as_coarse_billing)
 }
 END_TEST
 
+START_TEST(one_offer_is_told_in_the_singular)
+{
+	struct recommend_request request = request_for(
+		"meta-llama/Llama-3.1-8B", "task=finetune method=qlora total_tokens=10000000");
+	struct recommend_answer answer;
+	struct offer *committed = market_add(&market, "verda", "a", "A100 SXM4 80GB", 1, 1);
+
+	committed->price_kind = PRICE_RESERVED;
+	committed->term_months = 12;
+	market_add(&market, "runpod", "b", "H100 SXM5 80GB", 1, 90);
+	request.constraints.max_usd_per_hour_micros = 10000000;
+	answer = ask(&request);
+	ck_assert_ptr_nonnull(strstr(excluded(&answer, "term_too_long")->text,
+				     "1 offer of 1 shape is committed for longer"));
+	ck_assert_ptr_nonnull(strstr(excluded(&answer, "over_hourly_budget")->text,
+				     "1 offer of 1 shape costs more an hour"));
+}
+END_TEST
+
 START_TEST(small_amounts_show_more_than_zeros)
 {
 	static const struct {
@@ -215,6 +235,7 @@ int main(void)
 	tcase_add_test(tcase, bf16_is_no_remedy_on_a_card_without_it);
 	tcase_add_test(tcase, offers_of_other_providers_are_counted_whatever_they_are);
 	tcase_add_test(tcase, a_commitment_is_not_told_as_coarse_billing);
+	tcase_add_test(tcase, one_offer_is_told_in_the_singular);
 	tcase_add_test(tcase, small_amounts_show_more_than_zeros);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

@@ -1,3 +1,4 @@
+/* Terms of providers: plausible, or unknown and never zero. */
 #include "core/terms.h"
 #include "tests/suite.h"
 

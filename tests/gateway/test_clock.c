@@ -1,3 +1,4 @@
+/* The clock: text of times, there and back. */
 #include "server/clock.h"
 #include "tests/suite.h"
 

@@ -1,3 +1,4 @@
+/* Header fields: what framing refuses, and how values are read. */
 #include "server/http/fields.h"
 #include "server/http/framing.h"
 #include "tests/suite.h"

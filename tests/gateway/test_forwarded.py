@@ -154,7 +154,8 @@ class Believing(unittest.TestCase):
                             ("TRUSTED_PROXIES", "example.com"), ("TRUSTED_PROXIES", "10.0.0.0/"),
                             ("TRUSTED_PROXIES", "::1/129"), ("BASE_PATH", "gpu"),
                             ("BASE_PATH", "/gpu/"), ("BASE_PATH", "/a/../b"), ("BASE_PATH", "/a b"),
-                            ("BASE_PATH", "/" + "a" * 129), ("FORWARDED", "all")):
+                            ("BASE_PATH", "/" + "a" * 129), ("FORWARDED", "all"), ("CORS_ORIGINS", "shop.example"),
+                            ("CORS_ORIGINS", "https://a.example/"), ("CORS_ORIGINS", "null")):
             with self.subTest(value):
                 run = subprocess.run([BINARY, "check-config"], capture_output=True, text=True,
                                      env={"GPUPICK_" + name: value}, timeout=20)

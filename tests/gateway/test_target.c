@@ -1,3 +1,4 @@
+/* Request targets: what is refused, and which route takes the rest. */
 #include "server/http/http.h"
 #include "server/http/target.h"
 #include "tests/suite.h"

@@ -82,6 +82,11 @@ class Files(Worker):
         self.assertEqual(self.pool(), {})
         self.assertEqual(self.value("select count(*) from offer where provider = 'rack'"), 1)
 
+    def test_files_alone_are_enough(self):
+        # A feed that lacks its key does not run.
+        self.once(GPUPICK_PROVIDERS='hyperstack')
+        self.assertEqual(len(self.pool()), 2)
+
     def test_a_setting_that_is_wrong_stops_the_start(self):
         self.once(check=None, GPUPICK_PRICE_FILES='pool=')
         self.assertIn('GPUPICK_PRICE_FILES', self.output)

@@ -402,6 +402,22 @@ class Guard(Worker):
         self.assertEqual(self.price("instance_type = 'NVIDIA L40S' and provider = 'runpod'"), 8600000)
         self.assertGreaterEqual(self.value(observed), first)
 
+    def test_an_absurd_price_leaves_the_last_good_one_for_one_refresh(self):
+        self.once()
+        before = self.on_sale('linode')
+        observed = f'select observed_at from offer where {ADA_ROW}'
+        first = self.value(observed)
+        self.replay.admin('set', 'linode', id='g2-gpu-rtx4000a2-hs', field='price.hourly', value=104)
+        self.once('--provider', 'linode')
+        self.assertEqual(self.on_sale('linode'), before)
+        self.assertEqual(self.value(observed), first)
+        self.assertIn('absurd_price', self.value("select rejections from feed where source = 'linode-api'"))
+        self.once('--provider', 'linode')
+        self.assertEqual(len(self.on_sale('linode')), len(before) - 1)
+        self.replay.admin('reset', 'linode')
+        self.once('--provider', 'linode')
+        self.assertEqual(self.on_sale('linode'), before)
+
     def test_tenfold_prices_are_held_until_three_refreshes_agree(self):
         self.once()
         before = self.on_sale('linode')

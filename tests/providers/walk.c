@@ -1,3 +1,4 @@
+/* Walk: see walk.h. */
 #include "tests/providers/walk.h"
 
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* What the feeds of AWS share: see aws.h. */
 #include "server/ingest/providers/aws.h"
 
 #include "core/instance.h"

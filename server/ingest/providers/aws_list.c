@@ -2,17 +2,16 @@
  * AWS by its bulk price list: on demand and reserved, dollars per instance-hour; no credential. An
  * index tells the version of each region's list; a list is some 250 MB of CSV, so it is read as it
  * comes and only where its version is another than the one of the last good refresh. Most rows are
- * other systems, tenancies, licences and markets: Capacity Blocks stand there at 0 dollars. A
- * reservation is one row an hour, or with an upfront part two, which belong together by their term.
+ * other systems, tenancies, licences and markets: Capacity Blocks stand there at 0 dollars. Those
+ * of reservations are put together in aws_reserved.c.
  */
 #include "server/ingest/providers/aws.h"
+#include "server/ingest/providers/aws_reserved.h"
 #include "server/ingest/providers/csv_stream.h"
 #include "server/ingest/providers/payload.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define HOURS_PER_YEAR 8760 /* of AWS's own effective rates */
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error);
 static bool parse(struct feed *feed, const struct fetch_request *asked,
@@ -49,19 +48,11 @@ struct region {
 	bool is_fetched, is_unreached;
 };
 
-/* A reservation while its rows come. */
-struct reservation {
-	struct offer offer;
-	int64_t hour_micros, upfront_micros; /* PRICE_UNKNOWN = not told yet; 0 = nothing an hour */
-	int years;
-};
-
 struct list {
 	struct region *regions;
 	size_t regions_count, at;
 	struct csv_stream csv;
-	struct reservation *reservations; /* of the list that is being read */
-	size_t reservations_count, reservations_capacity;
+	struct aws_reservations reservations; /* of the list that is being read */
 };
 
 static const char *const required[] = {"SKU",
@@ -94,7 +85,7 @@ static bool is_as_before(const struct feed *feed, const struct region *region)
 static void restart(struct list *list)
 {
 	csv_stream_restart(&list->csv);
-	list->reservations_count = 0;
+	list->reservations.count = 0;
 }
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
@@ -198,17 +189,12 @@ static bool parse_index(struct feed *feed, const struct fetch_response *response
 	return list->regions_count || error_set(error, ERROR_FEED, "the index has no region");
 }
 
-static bool is_text(const struct csv *csv, const char *column, const char *text)
-{
-	return strcmp(csv_text(csv, column), text) == 0;
-}
-
 /* Linux on shared hardware, nothing installed, for whoever asks. */
 static bool is_plain(const struct csv *csv)
 {
-	return is_text(csv, "Tenancy", "Shared") && is_text(csv, "Operating System", "Linux") &&
-	       is_text(csv, "CapacityStatus", "Used") && is_text(csv, "MarketOption", "OnDemand") &&
-	       (is_text(csv, "Pre Installed S/W", "NA") || is_text(csv, "Pre Installed S/W", ""));
+	return csv_is(csv, "Tenancy", "Shared") && csv_is(csv, "Operating System", "Linux") &&
+	       csv_is(csv, "CapacityStatus", "Used") && csv_is(csv, "MarketOption", "OnDemand") &&
+	       (csv_is(csv, "Pre Installed S/W", "NA") || csv_is(csv, "Pre Installed S/W", ""));
 }
 
 static bool describe(struct feed *feed, const struct csv *csv, struct offer *offer)
@@ -221,7 +207,7 @@ static bool describe(struct feed *feed, const struct csv *csv, struct offer *off
 	offer->region = feed_text(feed, csv_text(csv, "Region Code"));
 	offer->country = aws_zone_country(offer->region);
 	offer->original_amount = feed_text(feed, csv_text(csv, "PricePerUnit"));
-	if (!*offer->region || !is_text(csv, "Currency", "USD")) {
+	if (!*offer->region || !csv_is(csv, "Currency", "USD")) {
 		feed_reject(feed, REJECTED_SCHEMA, "%.40s: no region, or not in dollars", type);
 		return false;
 	}
@@ -246,7 +232,7 @@ static void take_on_demand(struct feed *feed, const struct csv *csv)
 	struct offer offer;
 
 	feed->rows_seen++;
-	if (!is_text(csv, "Unit", "Hrs")) {
+	if (!csv_is(csv, "Unit", "Hrs")) {
 		feed_reject(feed, REJECTED_SCHEMA, "%.40s: by the \"%.20s\"",
 			    csv_text(csv, "Instance Type"), csv_text(csv, "Unit"));
 		return;
@@ -257,79 +243,20 @@ static void take_on_demand(struct feed *feed, const struct csv *csv)
 	feed_copy(feed, &offer);
 }
 
-static struct reservation *find_or_add(struct feed *feed, struct list *list,
-				       const struct offer *offer)
-{
-	for (size_t i = 0; i < list->reservations_count; i++)
-		if (offer_key_equal(&list->reservations[i].offer, offer))
-			return &list->reservations[i];
-	if (list->reservations_count == list->reservations_capacity) {
-		size_t capacity =
-			list->reservations_capacity ? list->reservations_capacity * 2 : 256;
-		struct reservation *grown = arena_array(feed->arena, capacity, sizeof(*grown));
-
-		if (!grown) {
-			feed->is_exhausted = true;
-			return NULL;
-		}
-		if (list->reservations_count)
-			memcpy(grown, list->reservations,
-			       list->reservations_count * sizeof(*grown));
-		list->reservations = grown;
-		list->reservations_capacity = capacity;
-	}
-	list->reservations[list->reservations_count] = (struct reservation){
-		.offer = *offer, .hour_micros = PRICE_UNKNOWN, .upfront_micros = PRICE_UNKNOWN};
-	return &list->reservations[list->reservations_count++];
-}
-
-/* "No Upfront", "standard": sold under one name, told apart by tier. */
-static const char *tier_of(struct feed *feed, const struct csv *csv)
-{
-	char *tier = arena_printf(feed->arena, "%s %s", csv_text(csv, "OfferingClass"),
-				  csv_text(csv, "PurchaseOption"));
-
-	feed->is_exhausted = feed->is_exhausted || !tier;
-	for (char *c = tier; c && *c; c++)
-		*c = *c == ' ' ? '_' : (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
-	return tier ? tier : "";
-}
-
-static void take_reserved(struct feed *feed, struct list *list, const struct csv *csv)
-{
-	const char *length = csv_text(csv, "LeaseContractLength");
-	int64_t micros = price_parse(csv_text(csv, "PricePerUnit"));
-	int years = *length >= '1' && *length <= '9' ? *length - '0' : 0;
-	struct reservation *reservation;
-	struct offer offer;
-
-	if (!years || strcmp(length + 1, "yr") != 0 || !*csv_text(csv, "PurchaseOption")) {
-		feed->rows_seen++;
-		feed_reject(feed, REJECTED_SCHEMA, "%.40s: reserved for \"%.20s\"",
-			    csv_text(csv, "Instance Type"), length);
-		return;
-	}
-	if (!describe(feed, csv, &offer)) {
-		feed->rows_seen++;
-		return;
-	}
-	offer.price_kind = PRICE_RESERVED;
-	offer.term_months = years * 12;
-	offer.tier = tier_of(feed, csv);
-	reservation = find_or_add(feed, list, &offer);
-	if (!reservation)
-		return;
-	reservation->years = years;
-	if (is_text(csv, "Unit", "Quantity"))
-		reservation->upfront_micros = micros;
-	else if (is_text(csv, "Unit", "Hrs")) /* 0 where all is paid upfront */
-		reservation->hour_micros = micros == PRICE_UNKNOWN ? 0 : micros;
-}
-
 struct rows {
 	struct feed *feed;
 	struct list *list;
 };
+
+static void take_reserved(struct feed *feed, struct list *list, const struct csv *csv)
+{
+	struct offer offer;
+
+	if (describe(feed, csv, &offer))
+		aws_reserved_take(feed, &list->reservations, csv, &offer);
+	else
+		feed->rows_seen++;
+}
 
 static void take_row(void *closure, const struct csv *csv)
 {
@@ -337,9 +264,9 @@ static void take_row(void *closure, const struct csv *csv)
 
 	if (!aws_is_accelerated(csv_text(csv, "Instance Type")) || !is_plain(csv))
 		return;
-	if (is_text(csv, "TermType", "OnDemand"))
+	if (csv_is(csv, "TermType", "OnDemand"))
 		take_on_demand(rows->feed, csv);
-	else if (is_text(csv, "TermType", "Reserved"))
+	else if (csv_is(csv, "TermType", "Reserved"))
 		take_reserved(rows->feed, rows->list, csv);
 }
 
@@ -356,30 +283,6 @@ static bool chunk(struct feed *feed, const struct fetch_request *asked, size_t o
 	if (!offset)
 		restart(list);
 	return csv_stream_take(&list->csv, feed->arena, bytes, length, take_row, &rows, error);
-}
-
-/* The price of an hour: its own part and the share of what is paid upfront. */
-static void add_reservation(struct feed *feed, struct reservation *reservation)
-{
-	struct offer *offer = &reservation->offer;
-	bool has_upfront = strstr(offer->tier, "no_upfront") == NULL;
-
-	feed->rows_seen++;
-	if (reservation->hour_micros == PRICE_UNKNOWN ||
-	    has_upfront != (reservation->upfront_micros != PRICE_UNKNOWN)) {
-		feed_reject(feed, REJECTED_SCHEMA, "%.40s, %.40s: half of the price is missing",
-			    offer->instance_type, offer->tier);
-		return;
-	}
-	offer->price_micros = reservation->hour_micros;
-	if (has_upfront) {
-		offer->upfront_micros = reservation->upfront_micros;
-		offer->price_micros += price_divide(reservation->upfront_micros,
-						    (int64_t)HOURS_PER_YEAR * reservation->years);
-		offer->price_basis = "instance, upfront part spread over the term";
-		offer->original_amount = "";
-	}
-	feed_copy(feed, offer);
 }
 
 static bool parse(struct feed *feed, const struct fetch_request *asked,
@@ -402,8 +305,7 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 	}
 	if (!csv_stream_end(&list->csv, feed->arena, take_row, &rows, error))
 		return false;
-	for (size_t i = 0; i < list->reservations_count; i++)
-		add_reservation(feed, &list->reservations[i]);
+	aws_reserved_end(feed, &list->reservations);
 	region->is_fetched = true;
 	return true;
 }

@@ -1,3 +1,4 @@
+/* CSV: see csv.h. */
 #include "server/ingest/providers/csv.h"
 
 #include <math.h>
@@ -79,6 +80,11 @@ const char *csv_text(const struct csv *csv, const char *name)
 		if (strcmp(csv->names[i], name) == 0)
 			return csv->values[i];
 	return "";
+}
+
+bool csv_is(const struct csv *csv, const char *name, const char *text)
+{
+	return strcmp(csv_text(csv, name), text) == 0;
 }
 
 double csv_number(const struct csv *csv, const char *name)

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CSV_COLUMNS_MAX 128
@@ -29,6 +30,8 @@ bool csv_next(struct csv *csv);
 
 /* "" for a column that is not there. */
 const char *csv_text(const struct csv *csv, const char *name);
+
+bool csv_is(const struct csv *csv, const char *name, const char *text);
 
 /* 0 when it is no number. */
 double csv_number(const struct csv *csv, const char *name);

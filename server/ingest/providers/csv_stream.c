@@ -1,3 +1,4 @@
+/* CSV stream: lines out of pieces: see csv_stream.h. */
 #include "server/ingest/providers/csv_stream.h"
 
 #include <string.h>

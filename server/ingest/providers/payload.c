@@ -1,3 +1,4 @@
+/* Payload: see payload.h. */
 #include "server/ingest/providers/payload.h"
 
 #include "core/accelerator.h"

@@ -1,3 +1,4 @@
+/* Rows: see rows.h. */
 #include "server/ingest/providers/rows.h"
 
 #include "server/ingest/providers/csv.h"

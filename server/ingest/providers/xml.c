@@ -1,3 +1,4 @@
+/* XML: see xml.h. */
 #include "server/ingest/providers/xml.h"
 
 #include <stdio.h>

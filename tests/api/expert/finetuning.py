@@ -28,8 +28,11 @@ def _(t):
 @case("F1b", "QLoRA puts a 70B model on one large card, which trained whole needs several nodes")
 def _(t):
     qlora = ask(tune(LLAMA_70B, "qlora", micro_batch=1, **WORK))
-    t.assertEqual(gpus(qlora.first), 1)
-    t.assertGreaterEqual(card_gb(qlora.first), 80)
+    # Whether two cards are a little cheaper depends on the day's prices; that one will do does not.
+    one = [item for item in qlora.items if gpus(item) == 1]
+    t.assertTrue(one)
+    t.assertTrue(all(item["fit"] == "fits" and card_gb(item) >= 80 for item in one[:3]))
+    t.assertLess(total(one[0]), 1.25 * total(qlora.first))
     full = ask(tune(LLAMA_70B, "full", **WORK), constraints={"max_nodes": 16})
     t.assertTrue(all(gpus(i) >= 8 for i in full.items))
     t.assertTrue(full.on("80GB"))
