@@ -201,7 +201,7 @@ static void miss_speed(struct search *search, const struct shape *shape, const s
 				    workload->max_tpot_seconds * 1e3);
 	else if (name)
 		text = arena_printf(search->arena,
-				    "%s takes %.2f s to the first token, the limit is %.2f s", name,
+				    "%s takes %.3f s to the first token, the limit is %.3f s", name,
 				    speed->ttft_seconds, workload->max_ttft_seconds);
 	search_set_nearest(search, EXCLUSION_TOO_SLOW, shape, set->slow_distance, text);
 }

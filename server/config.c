@@ -326,6 +326,9 @@ static bool load_derived(struct config *config, struct error *error)
 			char name[CONFIG_NAME_TEXT];
 			const char *value;
 
+			/* Several feeds of a provider share its settings. */
+			if (config_provider(config, providers[p]->id, config_suffixes[s]))
+				continue;
 			config_variable(name, providers[p]->id, config_suffixes[s]);
 			if (!environment_secret(name, config->arena, &value, error))
 				return false;

@@ -104,15 +104,20 @@ void table_memory(const struct table *table, const struct memory_estimate *memor
 #undef X
 	};
 	char total[CELL], low[CELL], high[CELL], cell[CELL], text[4 * CELL];
+	double rest = memory->device_bytes; /* what the allocator holds beyond the terms */
 
 	snprintf(text, sizeof(text), "were it one GPU of any size: %s (%s to %s)",
 		 cell_gib(total, memory->device_bytes), cell_gib(low, memory->low_bytes),
 		 cell_gib(high, memory->high_bytes));
 	table_paragraph(table, "memory at least, ", 2, text);
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		rest -= values[i];
 		if (values[i] > 0)
 			fprintf(table->stream, "  %-15s %12s\n", names[i],
 				cell_gib(cell, values[i]));
+	}
+	if (rest > 0)
+		fprintf(table->stream, "  %-15s %12s\n", "allocator", cell_gib(cell, rest));
 	fputc('\n', table->stream);
 }
 

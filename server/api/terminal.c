@@ -239,21 +239,48 @@ static bool size(struct job *job)
 	return print_json(job, &writer);
 }
 
-/* Nothing but the text, so that it can go into a file. */
-static bool print_launch(struct job *job, const struct request_input *input,
-			 const struct recommendation *item)
+static const struct launch_text *launch_text_of(struct job *job, const struct request_input *input,
+						const struct recommendation *item,
+						struct launch *launch)
 {
-	const struct launch_text *text;
+	if (!launch_write(&input->request.workload, item, &job->arena, launch))
+		return NULL;
+	return strcmp(job->launch, "skypilot") == 0 ? &launch->skypilot
+	       : strcmp(job->launch, "dstack") == 0 ? &launch->dstack
+						    : &launch->command;
+}
+
+/* Where there is none: the page, and the best recommendation that has one. */
+static bool no_launch(struct job *job, const struct request_input *input,
+		      const struct recommend_answer *answer, const char *reason, const char *page)
+{
+	const char *other = "";
 	struct launch launch;
 
-	if (!launch_write(&input->request.workload, item, &job->arena, &launch))
+	for (int i = 0; i < answer->recommendations_count && other && !*other; i++) {
+		const struct launch_text *text =
+			launch_text_of(job, input, &answer->recommendations[i], &launch);
+
+		if (text && text->text)
+			other = arena_printf(&job->arena,
+					     " Recommendation %d has one: --launch %s:%d", i + 1,
+					     job->launch, i + 1);
+	}
+	return error_set(&job->error, ERROR_NOT_FOUND, "%s%s%s%s", reason, page ? " Page: " : "",
+			 page ? page : "", other ? other : "");
+}
+
+/* Nothing but the text, so that it can go into a file. */
+static bool print_launch(struct job *job, const struct request_input *input,
+			 const struct recommend_answer *answer, const struct recommendation *item)
+{
+	struct launch launch;
+	const struct launch_text *text = launch_text_of(job, input, item, &launch);
+
+	if (!text)
 		return error_set(&job->error, ERROR_INTERNAL, "memory is out");
-	text = strcmp(job->launch, "skypilot") == 0 ? &launch.skypilot
-	       : strcmp(job->launch, "dstack") == 0 ? &launch.dstack
-						    : &launch.command;
 	if (!text->text)
-		return error_set(&job->error, ERROR_NOT_FOUND, "%s%s%s", text->reason,
-				 launch.page ? " Page: " : "", launch.page ? launch.page : "");
+		return no_launch(job, input, answer, text->reason, launch.page);
 	fputs(text->text, stdout);
 	return true;
 }
@@ -270,7 +297,7 @@ static bool print_one(struct job *job, const struct request_input *input,
 				 answer->recommendations_count);
 	item = &answer->recommendations[job->explain - 1];
 	if (job->launch)
-		return print_launch(job, input, item);
+		return print_launch(job, input, answer, item);
 	table_explain(&table, input, item, (int)job->explain, now_us);
 	return true;
 }

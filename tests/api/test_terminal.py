@@ -223,6 +223,32 @@ class Terminal(unittest.TestCase):
             line = next(l for l in lines if l.startswith("%3d  " % item["rank"]))
             self.assertIn("%.3g x A10 24GB" % item["offer"]["count"], line)
 
+    def test_what_is_odd_about_a_workload_is_told(self):
+        body = {"workload": {"task": "inference", "model": "intfloat/e5-large-v2",
+                             "prompt_tokens": 4000}}
+        compared = {"workload": dict(body["workload"], prompt_tokens=400),
+                    "variants": [{"name": "a"}, {"name": "b", "workload": {"prompt_tokens": 4000}}]}
+        for verb, request, pointer in (("size", body, "/workload"), ("recommend", body, "/workload"),
+                                       ("compare", compared, "/variants/1/workload")):
+            told = "\nmind\n  %s/prompt_tokens: 4000 tokens are more than the 512 " % pointer
+            self.assertIn(told, run(verb, self.file(request), data=self.folder.name).stdout)
+        body["workload"]["prompt_tokens"] = 400
+        self.assertNotIn("\nmind\n", run("recommend", self.file(body),
+                                         data=self.folder.name).stdout)
+
+    def test_who_has_no_launch_text_points_to_one_that_has(self):
+        body = {"workload": {"task": "inference", "model": "meta-llama/Llama-3.1-8B"},
+                "filters": {"providers": ["vast", "verda"]}, "group": "offer", "limit": 100}
+        answer = json.loads(run("recommend", "--json", self.file(dict(body, launch=True)),
+                                data=self.folder.name).stdout)["recommendations"]
+        with_text = [item["rank"] for item in answer if item["launch"]["skypilot"]["task"]]
+        without = [item["rank"] for item in answer if not item["launch"]["skypilot"]["task"]]
+        self.assertTrue(with_text and without)
+        done = run("recommend", self.file(body), "--launch", "skypilot:%d" % without[0],
+                   data=self.folder.name)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(" --launch skypilot:%d\n" % with_text[0], done.stderr)
+
     def test_faults_are_on_standard_error_with_a_status(self):
         done = run("size", self.file({"workload": dict(BODY["workload"], precison=1,
                                                        model="meta-llama/Llama-3.1-71B")}))

@@ -123,7 +123,7 @@ def _(t):
 @case("T2c", "Room that the next longer input would use up is told, ample room is not")
 def _(t):
     told = {True: 0, False: 0}
-    for length in range(1024, 8192, 512):
+    for length in range(1024, 8192, 128):
         workload = tune(LLAMA_13B, "lora", micro_batch=1, recompute="none", sequence_length=length, **WORK)
         for item in ask(workload, "cards").items:
             memory = item["memory_per_gpu"]
