@@ -37,6 +37,8 @@ enum feature {
 struct filters {
 	const char *const *providers;
 	size_t providers_count;
+	const char *const *excluded_providers;
+	size_t excluded_providers_count;
 	const char *const *regions;
 	size_t regions_count;
 	const char *const *countries; /* ISO alpha-2 */

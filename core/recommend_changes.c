@@ -193,10 +193,10 @@ static bool apply_no_budget(struct recommend_request *request)
 
 static bool has_filters(const struct filters *filters)
 {
-	return filters->providers_count || filters->regions_count || filters->countries_count ||
-	       filters->accelerators_count || filters->price_kinds || filters->features ||
-	       filters->least_gpus > 0 || filters->most_gpus > 0 || filters->available_only ||
-	       filters->max_age_seconds > 0;
+	return filters->providers_count || filters->excluded_providers_count ||
+	       filters->regions_count || filters->countries_count || filters->accelerators_count ||
+	       filters->price_kinds || filters->features || filters->least_gpus > 0 ||
+	       filters->most_gpus > 0 || filters->available_only || filters->max_age_seconds > 0;
 }
 
 static bool apply_no_filters(struct recommend_request *request)

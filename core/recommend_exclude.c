@@ -234,27 +234,22 @@ static void tally_unlisted(struct search *search)
 {
 	const struct filters *filters = &search->request->filters;
 	const struct catalogue *catalogue = search->catalogue;
-	uint32_t unmapped = 0, unpriced = 0, asked = 0;
+	const bool has_filter = filters->providers_count || filters->excluded_providers_count;
+	uint32_t unmapped = catalogue->unmapped_offers, unpriced = catalogue->unpriced_offers;
 
-	if (!filters->providers_count) {
-		unmapped = catalogue->unmapped_offers;
-		unpriced = catalogue->unpriced_offers;
-	}
-	for (uint32_t i = 0; filters->providers_count && i < catalogue->unlisted_count; i++) {
+	if (has_filter)
+		unmapped = unpriced = 0;
+	for (uint32_t i = 0; has_filter && i < catalogue->unlisted_count; i++) {
 		const struct offer *offer = &catalogue->offers[catalogue->unlisted[i]];
 		bool is_unpriced = offer->is_mapped && offer->price_micros <= 0;
 
-		for (size_t j = 0; j < filters->providers_count; j++)
-			if (strcmp(filters->providers[j], offer->provider) == 0) {
-				unpriced += is_unpriced;
-				unmapped += !is_unpriced;
-				asked++;
-				break;
-			}
+		if (search_wants_provider(filters, offer->provider)) {
+			unpriced += is_unpriced;
+			unmapped += !is_unpriced;
+		} else {
+			search->tallies[EXCLUSION_FILTERED_PROVIDER].offers++;
+		}
 	}
-	if (filters->providers_count)
-		search->tallies[EXCLUSION_FILTERED_PROVIDER].offers +=
-			catalogue->unlisted_count - asked;
 	search->tallies[EXCLUSION_UNMAPPED_ACCELERATOR].offers = unmapped;
 	search->tallies[EXCLUSION_UNKNOWN_PRICE].offers = unpriced;
 }

@@ -100,15 +100,27 @@ bool search_filters_alike(const struct recommend_request *a, const struct recomm
 	       tolerates_spot(&a->workload) == tolerates_spot(&b->workload);
 }
 
+static bool is_named(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool search_wants_provider(const struct filters *filters, const char *provider)
+{
+	return (!filters->providers_count ||
+		is_named(filters->providers, filters->providers_count, provider)) &&
+	       !is_named(filters->excluded_providers, filters->excluded_providers_count, provider);
+}
+
 unsigned search_filter_list(const struct search *search, const struct offer_list *list)
 {
 	const struct filters *filters = &search->request->filters;
-	bool is_asked = filters->providers_count == 0;
 	unsigned failed = 0;
 
-	for (size_t i = 0; i < filters->providers_count && !is_asked; i++)
-		is_asked = strcmp(filters->providers[i], list->provider) == 0;
-	if (!is_asked)
+	if (!search_wants_provider(filters, list->provider))
 		failed |= 1u << EXCLUSION_FILTERED_PROVIDER;
 	if (filters->price_kinds && !(filters->price_kinds >> list->price_kind & 1u))
 		failed |= 1u << EXCLUSION_FILTERED_PRICE_KIND;

@@ -150,6 +150,7 @@ bool search_prepare_filters(struct search *search);
 /* Do both leave out the same offers? */
 bool search_filters_alike(const struct recommend_request *a, const struct recommend_request *b);
 /* What a shape or a list fails: bits of enum exclusion_reason, of which the lowest is told. */
+bool search_wants_provider(const struct filters *filters, const char *provider);
 unsigned search_filter_shape(const struct search *search, const struct shape *shape);
 unsigned search_filter_list(const struct search *search, const struct offer_list *list);
 bool search_filter_tag(const struct search *search, const struct offer_tag *tag); /* passes? */

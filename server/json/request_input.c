@@ -88,20 +88,21 @@ static bool provider_is_known(const struct catalogue *catalogue, const char *pro
 	return false;
 }
 
-/* A provider that nobody knows would silently leave an empty answer. */
-static void read_providers(struct decoder *decoder, const struct input_at *at, struct filters *out)
+/* A provider that nobody knows would silently leave an empty answer, or the one that was meant. */
+static const char *const *read_providers(struct decoder *decoder, const struct input_at *at,
+					 size_t *count)
 {
-	size_t i;
+	const char *const *texts = read_texts(&decoder->input, at, count);
 
-	out->providers = read_texts(&decoder->input, at, &out->providers_count);
-	for (i = 0; i < out->providers_count; i++) {
+	for (size_t i = 0; i < *count; i++) {
 		struct input_at element = input_element(at, i);
-		if (out->providers[i] && !provider_is_known(decoder->catalogue, out->providers[i]))
-			input_fault(&decoder->input, &element, "unknown_value",
-				    terms_nearest(out->providers[i]),
-				    "'%s' is not a known provider: see GET /v1/providers",
-				    out->providers[i]);
+
+		if (texts[i] && !provider_is_known(decoder->catalogue, texts[i]))
+			input_fault(
+				&decoder->input, &element, "unknown_value", terms_nearest(texts[i]),
+				"'%s' is not a known provider: see GET /v1/providers", texts[i]);
 	}
+	return texts;
 }
 
 /* A code in small letters is meant as the same country. */
@@ -186,9 +187,17 @@ static void check_amount(struct input *input, const struct input_at *at,
 
 static void read_filters(struct decoder *decoder, const struct input_at *at, struct filters *out)
 {
-	static const char *const texts[] = {
-		"providers", "regions",	 "countries", "accelerators",	"price_kinds",
-		"features",  "min_gpus", "max_gpus",  "available_only", "max_price_age_seconds"};
+	static const char *const texts[] = {"providers",
+					    "exclude_providers",
+					    "regions",
+					    "countries",
+					    "accelerators",
+					    "price_kinds",
+					    "features",
+					    "min_gpus",
+					    "max_gpus",
+					    "available_only",
+					    "max_price_age_seconds"};
 	static const struct names known = {texts, COUNT_OF(texts)};
 	struct input *input = &decoder->input;
 	struct input_at member;
@@ -197,7 +206,9 @@ static void read_filters(struct decoder *decoder, const struct input_at *at, str
 	if (!input_object(input, at, &known))
 		return;
 	member = input_member(at, "providers");
-	read_providers(decoder, &member, out);
+	out->providers = read_providers(decoder, &member, &out->providers_count);
+	member = input_member(at, "exclude_providers");
+	out->excluded_providers = read_providers(decoder, &member, &out->excluded_providers_count);
 	member = input_member(at, "regions");
 	out->regions = read_texts(input, &member, &out->regions_count);
 	member = input_member(at, "countries");

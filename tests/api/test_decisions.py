@@ -255,6 +255,8 @@ class Narrowing(unittest.TestCase):
         for filters, keep in (
                 ({"providers": ["lambda", "verda"]},
                  lambda o: o["provider"] in ("lambda", "verda")),
+                ({"exclude_providers": ["verda", "vast"]},
+                 lambda o: o["provider"] not in ("verda", "vast")),
                 ({"price_kinds": ["spot"]}, lambda o: o["price_kind"] == "spot"),
                 ({"regions": ["FIN-03"]}, lambda o: o["region"] == "FIN-03"),
                 ({"countries": ["US"]}, lambda o: o["country"] == "US"),

@@ -68,6 +68,9 @@ START_TEST(filters_mean_what_they_say)
 	filtered.filters.providers = providers;
 	filtered.filters.providers_count = 1;
 	ONLY("a", "filtered_provider");
+	filtered.filters.excluded_providers = providers;
+	filtered.filters.excluded_providers_count = 1;
+	ONLY("b", "filtered_provider");
 	filtered.filters.regions = regions;
 	filtered.filters.regions_count = 2;
 	ONLY("a", "filtered_region");
