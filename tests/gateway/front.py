@@ -72,8 +72,21 @@ class Front:
     """The gateway. `upstreams`: addresses of the replicas; `edits`: more to replace in its file."""
 
     def __init__(self, name, upstreams, ops_port=0, edits=()):
-        self.folder = tempfile.TemporaryDirectory()
-        self.port = free_port("127.0.0.1")
+        # A port that was free may be another test's by now.
+        for _ in range(5):
+            self.folder = tempfile.TemporaryDirectory()
+            self.port = free_port("127.0.0.1")
+            self.start(name, upstreams, ops_port, edits)
+            told = self.wait()
+            if told is None:
+                time.sleep(1)  # health checks have been made
+                return
+            self.stop()
+            if "in use" not in told:
+                break
+        raise RuntimeError("%s did not start: %s" % (name, told))
+
+    def start(self, name, upstreams, ops_port, edits):
         replace, self.command = KINDS[name](self, upstreams, ops_port)
         with open(os.path.join(SHIPPED, FILES[name])) as shipped:
             text = shipped.read()
@@ -86,17 +99,20 @@ class Front:
         environment = dict(os.environ, HOME=self.folder.name)
         self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log,
                                         env=environment)
+
+    def wait(self):
+        """None once it listens; what it said when it does not."""
         end = time.monotonic() + 20 * SLOW
         while True:
+            # One that has ended is not there, whoever may listen on its port.
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.log.seek(0)
+                return self.log.read()
             try:
                 self.connect().close()
-                break
+                return None
             except OSError:
-                if self.process.poll() is not None or time.monotonic() > end:
-                    self.log.seek(0)
-                    raise RuntimeError("%s did not start: %s" % (name, self.log.read()))
                 time.sleep(0.05)
-        time.sleep(1)  # health checks have been made
 
     def path(self, name):
         return os.path.join(self.folder.name, name)

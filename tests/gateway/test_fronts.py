@@ -25,13 +25,11 @@ SIZES = sorted({n + d for n in (2, 1024, 4096, 8192, 16384, 32768, 65536, 131072
 
 def setUpModule():
     global replicas, front
+    # Cleanups run even when what follows fails: a server left behind would hold the runner up.
     replicas = Replicas()
+    unittest.addModuleCleanup(replicas.stop)
     front = Front(NAME, replicas.addresses(), replicas.ops)
-
-
-def tearDownModule():
-    front.stop()
-    replicas.stop()
+    unittest.addModuleCleanup(front.stop)
 
 
 def padded(size, target=SIZING):
