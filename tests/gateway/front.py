@@ -79,7 +79,6 @@ class Front:
             self.start(name, upstreams, ops_port, edits)
             told = self.wait()
             if told is None:
-                time.sleep(1)  # health checks have been made
                 return
             self.stop()
             if "in use" not in told:
@@ -104,15 +103,20 @@ class Front:
         """None once it listens; what it said when it does not."""
         end = time.monotonic() + 20 * SLOW
         while True:
-            # One that has ended is not there, whoever may listen on its port.
             if self.process.poll() is not None or time.monotonic() > end:
-                self.log.seek(0)
-                return self.log.read()
+                return self.said()
             try:
                 self.connect().close()
-                return None
             except OSError:
                 time.sleep(0.05)
+                continue
+            time.sleep(1)  # health checks have been made, and a port that was taken is complained of
+            if self.process.poll() is None and "in use" not in self.said():
+                return None
+
+    def said(self):
+        with open(self.path("log")) as log:
+            return log.read()
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
