@@ -118,15 +118,6 @@ const char *http_address(const struct http *http)
 	return http->listener.text;
 }
 
-static unsigned connections(const struct http *http)
-{
-	unsigned total = 0;
-
-	for (unsigned i = 0; i < http->workers_count; i++)
-		total += atomic_load(&http->workers[i].connections);
-	return total;
-}
-
 static void wake_all(struct http *http)
 {
 	for (unsigned i = 0; i < http->workers_count; i++)
@@ -147,13 +138,13 @@ void http_stop(struct http *http, double grace_seconds)
 	while (!http->listener.is_inherited && worker_accept(http, NULL) > 0)
 		continue;
 	listener_refuse(&http->listener);
-	while (connections(http) > 0 && waited_us < grace_us) {
+	while (workers_connections(http) > 0 && waited_us < grace_us) {
 		if (waited_us >= LINGER_US && !atomic_exchange(&http->closes_quiet, true))
 			wake_all(http);
 		usleep(POLL_US);
 		waited_us = clock_monotonic_us() - began_us;
 	}
-	snprintf(left, sizeof(left), "%u", connections(http));
+	snprintf(left, sizeof(left), "%u", workers_connections(http));
 	log_event(LOG_INFO, "port closed", "address", http->listener.text, "connections_left", left,
 		  NULL);
 	stop_threads(http);

@@ -72,33 +72,50 @@ static void take_handed(struct worker *worker)
 	}
 }
 
-static struct worker *least_loaded(struct http *http, unsigned *total)
+/* Counts a connection to whoever has the fewest. Where another thread did so meanwhile, the choice
+ * is made anew: several accept at once, and all of them would choose the same. */
+static struct worker *reserve_least_loaded(struct http *http)
 {
-	struct worker *best = &http->workers[0];
+	struct worker *best;
+	unsigned least;
 
-	*total = 0;
-	for (unsigned i = 0; i < http->workers_count; i++) {
-		unsigned own = atomic_load(&http->workers[i].connections);
+	do {
+		best = &http->workers[0];
+		least = atomic_load(&best->connections);
+		for (unsigned i = 1; i < http->workers_count; i++) {
+			unsigned own = atomic_load(&http->workers[i].connections);
 
-		*total += own;
-		if (own < atomic_load(&best->connections))
-			best = &http->workers[i];
-	}
+			if (own < least) {
+				best = &http->workers[i];
+				least = own;
+			}
+		}
+	} while (!atomic_compare_exchange_strong(&best->connections, &least, least + 1));
 	return best;
 }
 
+unsigned workers_connections(const struct http *http)
+{
+	unsigned total = 0;
+
+	for (unsigned i = 0; i < http->workers_count; i++)
+		total += atomic_load(&http->workers[i].connections);
+	return total;
+}
+
+/* `to` counts the connection already. */
 static void hand_over(struct worker *to, int fd, const struct sockaddr_storage *address,
 		      socklen_t length, bool is_surplus)
 {
 	struct handed *handed = malloc(sizeof(*handed));
 
 	if (!handed) {
+		atomic_fetch_sub(&to->connections, 1);
 		close(fd);
 		return;
 	}
 	*handed = (struct handed){
 		.address = *address, .length = length, .fd = fd, .is_surplus = is_surplus};
-	atomic_fetch_add(&to->connections, 1);
 	pthread_mutex_lock(&to->lock);
 	handed->next = to->queue;
 	to->queue = handed;
@@ -110,9 +127,9 @@ static void hand_over(struct worker *to, int fd, const struct sockaddr_storage *
 static void place(struct http *http, struct worker *self, int fd,
 		  const struct sockaddr_storage *address, socklen_t length)
 {
-	unsigned total;
-	struct worker *to = least_loaded(http, &total);
+	unsigned total = workers_connections(http);
 	bool is_surplus = false;
+	struct worker *to;
 
 	if (total >= http->connections_max) {
 		/* Who has waited longest without asking anything makes room. */
@@ -126,12 +143,11 @@ static void place(struct http *http, struct worker *self, int fd,
 			return;
 		}
 	}
-	if (to != self) {
+	to = reserve_least_loaded(http);
+	if (to == self)
+		add_connection(self, fd, address, length, is_surplus);
+	else
 		hand_over(to, fd, address, length, is_surplus);
-		return;
-	}
-	atomic_fetch_add(&self->connections, 1);
-	add_connection(self, fd, address, length, is_surplus);
 }
 
 /* Out of descriptors: the waiting client is let in by the reserve and shown out, or the listener

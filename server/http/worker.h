@@ -106,6 +106,9 @@ bool worker_start(struct worker *worker, struct error *error);
 void worker_wake(struct worker *worker);
 void worker_release(struct worker *worker); /* after its thread has ended */
 
+/* Of all workers. */
+unsigned workers_connections(const struct http *http);
+
 /* Accepts what waits, a bounded number at once; how many that were. `self`: the worker whose thread
  * this is, or NULL. */
 int worker_accept(struct http *http, struct worker *self);
