@@ -28,6 +28,13 @@ static const char *finetuning_kind(const struct workload *workload, const char *
 	return workload->method == METHOD_QLORA ? qlora : lora;
 }
 
+/* Speech and music by a model of tokens. */
+static bool is_of_sound(const struct workload *workload)
+{
+	return workload->task == TASK_INFERENCE &&
+	       workload->architecture->modality == MODALITY_AUDIO && !workload->architecture->media;
+}
+
 static const struct accuracy *known(const char *kind)
 {
 	const struct accuracy *accuracy = accuracy_find(kind);
@@ -38,6 +45,11 @@ static const struct accuracy *known(const char *kind)
 
 const struct accuracy *accuracy_of_memory(const struct workload *workload)
 {
+	if (workload->architecture->media)
+		return known(workload->task == TASK_INFERENCE ? "diffusion_infer_memory"
+							      : "diffusion_train");
+	if (is_of_sound(workload))
+		return known("audio_memory");
 	if (workload->task == TASK_INFERENCE)
 		return known("serve_kv");
 	return known(finetuning_kind(workload, "train_full", "train_lora", "train_qlora"));
@@ -45,6 +57,14 @@ const struct accuracy *accuracy_of_memory(const struct workload *workload)
 
 const struct accuracy *accuracy_of_speed(const struct workload *workload)
 {
+	if (workload->architecture->media && workload->task != TASK_INFERENCE)
+		return known("diffusion_train_speed");
+	if (workload->architecture->media)
+		return known(workload->architecture->modality == MODALITY_VIDEO
+				     ? "diffusion_video"
+				     : "diffusion_infer_speed");
+	if (is_of_sound(workload))
+		return known("audio_speed");
 	/* What only reads is all prefill. */
 	if (workload_only_reads(workload))
 		return known("serve_prefill");

@@ -1,6 +1,8 @@
 /* Sizes that follow from layers: see architecture.h. */
 #include "core/architecture.h"
 
+#include "core/media_parts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -102,6 +104,10 @@ void architecture_count(const struct architecture *architecture, struct paramete
 	uint64_t idle = 0;
 
 	memset(out, 0, sizeof(*out));
+	if (architecture->media) {
+		media_count_parameters(architecture->media, out);
+		return;
+	}
 	out->embedding = mul(architecture->vocab, embedding_dim);
 	if (!architecture->tied_embeddings && architecture->modality != MODALITY_EMBEDDING)
 		out->head = out->embedding;

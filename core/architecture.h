@@ -21,6 +21,8 @@
 
 #include "core/format.h"
 #include "core/names.h"
+#include "core/picture.h"
+#include "core/sound.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,6 +82,8 @@ struct layer_kind {
 		extra_parameters; /* norms and what else one layer holds, beyond all of the above */
 };
 
+struct media;
+
 struct architecture {
 	char family[40];
 	enum modality modality;
@@ -94,8 +98,11 @@ struct architecture {
 	enum format native_format;  /* what the published weights are in; FORMAT_AUTO = not said */
 	bool native_format_unknown; /* quantised, it is said, in a way that no format here is */
 	enum format native_kv_format; /* what they are calibrated to keep the cache in; the same */
+	struct picture picture;	      /* its rule for pictures; NONE = as its family does */
+	struct sound sound;
 	struct layer_kind kinds[LAYER_KINDS_MAX];
 	int kinds_count;
+	const struct media *media; /* a pipeline: media.h; it has no layers then. NULL = none */
 	double uncertainty; /* 0 for a known architecture; relative spread when built from bare
 			       numbers */
 	unsigned assumed;   /* bits of enum model_number: what habit filled in, not the caller */
@@ -112,6 +119,9 @@ struct parameter_count {
 extern const struct names modality_names;
 
 void architecture_count(const struct architecture *architecture, struct parameter_count *out);
+
+/* The rule by which a model makes tokens of pictures; false where it sees none or none is known. */
+bool architecture_picture(const struct architecture *architecture, struct picture *out);
 
 /* Layers of all kinds. */
 int architecture_layers(const struct architecture *architecture);

@@ -1,6 +1,8 @@
 /* The range check of any architecture: see architecture.h. */
 #include "core/architecture.h"
 
+#include "core/media.h"
+
 static bool within(int value, int most)
 {
 	return value >= 0 && value <= most;
@@ -71,6 +73,8 @@ static double rough_total(const struct architecture *architecture)
 bool architecture_check(const struct architecture *architecture, const char **reason)
 {
 	*reason = NULL;
+	if (architecture->media)
+		return media_check(architecture->media, reason);
 	if (architecture->hidden < 1 || architecture->hidden > 10000000)
 		*reason = "hidden size is out of range (1 to 1e7)";
 	else if (!within(architecture->vocab, 100000000))

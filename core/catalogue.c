@@ -1,6 +1,6 @@
 /*
- * Catalogue: copying the input into one immutable allocation group, and look-up by id: see
- * catalogue.h. Grouping by shape is catalogue_group.c, ages are catalogue_age.c.
+ * Catalogue: copying the input into one immutable allocation group: see catalogue.h. Packing and
+ * look-up are catalogue_rows.c, grouping by shape is catalogue_group.c, ages are catalogue_age.c.
  */
 #include "core/catalogue.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A million offers take about 400 MB; past this the input is not a price table any more. */
+/* A million offers take about 190 MB; past this the input is not a price table any more. */
 #define ARENA_LIMIT ((size_t)16 << 30)
 
 struct by_id {
@@ -25,44 +25,24 @@ static int compare_ids(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* The strings of one offer; rows of a feed come in runs, so the previous row's copy often serves.
- */
-static bool intern_offer(struct catalogue_build *build, struct offer *offer,
-			 const struct offer *previous)
+/* Private ones behind, each half in its order; how many are before. */
+static size_t part(const struct catalogue_input *input, struct by_id *order, struct by_id *behind,
+		   size_t count)
 {
-	static const size_t fields[] = {
-		offsetof(struct offer, provider),
-		offsetof(struct offer, region),
-		offsetof(struct offer, zone),
-		offsetof(struct offer, instance_type),
-		offsetof(struct offer, accelerator),
-		offsetof(struct offer, tier),
-		offsetof(struct offer, interconnect),
-		offsetof(struct offer, country),
-		offsetof(struct offer, price_basis),
-		offsetof(struct offer, original_currency),
-		offsetof(struct offer, original_amount),
-		offsetof(struct offer, source),
-	};
+	size_t kept = 0, moved = 0;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		const char **text = (const char **)(void *)((char *)offer + fields[i]);
-		const char *const *before =
-			(const char *const *)(const void *)((const char *)previous + fields[i]);
-
-		if (!*text)
-			*text = "";
-		if (*before && strcmp(*text, *before) == 0)
-			*text = *before;
+	for (size_t i = 0; i < count; i++) {
+		if (offer_is_private(&input->offers[order[i].index]))
+			behind[moved++] = order[i];
 		else
-			*text = pool_intern(&build->pool, *text);
-		if (!*text)
-			return false;
+			order[kept++] = order[i];
 	}
-	return true;
+	if (moved)
+		memcpy(order + kept, behind, moved * sizeof(*behind));
+	return kept;
 }
 
-/* Offers on sale by id; `count` of them. False when memory is out or two share an id. */
+/* Offers on sale by id; `count` of them. False when two share an id. */
 static bool order_offers(const struct catalogue_input *input, struct by_id *order, size_t *count,
 			 struct error *error)
 {
@@ -83,23 +63,25 @@ static bool order_offers(const struct catalogue_input *input, struct by_id *orde
 
 #define NOT_ON_SALE UINT32_MAX
 
-/* Offers on sale, sorted by id, with their strings pooled. */
+/* Offers on sale, in their order, with their strings pooled. */
 static bool copy_offers(struct catalogue_build *build, const struct catalogue_input *input,
 			struct error *error)
 {
 	struct arena *scratch = &build->scratch;
 	struct by_id *order = arena_array(scratch, input->offers_count, sizeof(*order));
+	struct by_id *behind = arena_array(scratch, input->offers_count, sizeof(*behind));
 	uint32_t *places = arena_array(scratch, input->offers_count, sizeof(*places));
 	struct offer none = {0};
 	const struct offer *previous = &none;
 	size_t count;
 
-	if (!order || !places || input->offers_count >= NOT_ON_SALE)
+	if (!order || !behind || !places || input->offers_count >= NOT_ON_SALE)
 		return error_set(error, ERROR_UNAVAILABLE, "no memory for %zu offers",
 				 input->offers_count);
 	if (!order_offers(input, order, &count, error))
 		return false;
-	build->offers = arena_array(&build->catalogue->arena, count, sizeof(*build->offers));
+	build->catalogue->public_count = (uint32_t)part(input, order, behind, count);
+	build->offers = arena_array(&build->scratch, count, sizeof(*build->offers));
 	if (!build->offers)
 		return error_set(error, ERROR_UNAVAILABLE, "no memory for %zu offers", count);
 	memset(places, 0xff, input->offers_count * sizeof(*places));
@@ -113,13 +95,12 @@ static bool copy_offers(struct catalogue_build *build, const struct catalogue_in
 			continue;
 		offer = &build->offers[places[i]];
 		*offer = input->offers[i];
-		if (!intern_offer(build, offer, previous))
+		if (!catalogue_intern(build, offer, previous))
 			return error_set(error, ERROR_UNAVAILABLE,
 					 "no memory for the offers' text");
 		previous = offer;
 	}
-	build->catalogue->offers = build->offers;
-	build->catalogue->offers_count = (uint32_t)count;
+	build->catalogue->offers_count = build->catalogue->on_sale_count = (uint32_t)count;
 	return true;
 }
 
@@ -183,7 +164,9 @@ static bool fill(struct catalogue_build *build, const struct catalogue_input *in
 	if (!copy_offers(build, input, error))
 		return false;
 	if (!copy_providers(build, input) || !copy_unmapped(build, input) ||
-	    !catalogue_age(build) || !catalogue_group(build))
+	    !catalogue_keep_changes(build, input) || !catalogue_pack(build) ||
+	    !catalogue_age(build) || !catalogue_group(build) ||
+	    !catalogue_order_changes(build, catalogue) || !catalogue_part(build))
 		return error_set(error, ERROR_UNAVAILABLE, "no memory for a catalogue");
 	return true;
 }
@@ -216,26 +199,13 @@ void catalogue_free(struct catalogue *catalogue)
 
 	if (!catalogue)
 		return;
-	/* The catalogue lies in the arena that it owns. */
+	/* A catalogue lies in the arena that it owns. */
+	if (catalogue->public_view && catalogue->public_view != catalogue) {
+		arena = catalogue->public_view->arena;
+		arena_release(&arena);
+	}
 	arena = catalogue->arena;
 	arena_release(&arena);
-}
-
-const struct offer *catalogue_find(const struct catalogue *catalogue, uint64_t id)
-{
-	uint32_t low = 0, high = catalogue->offers_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (catalogue->offers[middle].id == id)
-			return &catalogue->offers[middle];
-		if (catalogue->offers[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
 }
 
 uint16_t catalogue_country_tag(const char *country)

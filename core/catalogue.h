@@ -49,7 +49,10 @@ struct provider_status {
 struct unmapped {
 	const char *provider, *spelling;
 	int64_t rows, first_seen_us, last_seen_us;
+	bool is_private; /* told by a company's own list */
 };
+
+struct offer_row; /* an offer, packed */
 
 struct offer_list {
 	uint32_t shape;
@@ -60,6 +63,7 @@ struct offer_list {
 	double interruptions_per_hour; /* spot: the cost class; NAN = not published */
 	uint32_t first, count;	       /* into catalogue->by_price and ->tags */
 	uint32_t launchable;	       /* of count: not sold out; these come first */
+	int64_t cheapest_micros;       /* of the launchable ones: found without reading a tag */
 };
 
 /* What filters and merging read of one offer, in the order of by_price. */
@@ -69,6 +73,20 @@ struct offer_tag {
 	uint32_t region;  /* into catalogue->regions */
 	uint16_t country; /* catalogue_country_tag(); 0 = not told */
 	uint8_t availability;
+};
+
+/* The last change of one offer. */
+struct offer_change {
+	uint32_t since; /* its version, less catalogue->changes_from */
+	uint32_t place; /* for catalogue_read_changed() */
+};
+
+/* What an offer was before a change. It began with offer.version. */
+struct offer_state {
+	struct offer offer;
+	int64_t until; /* version of the change that ended it */
+	bool is_whole; /* and no other state came between */
+	bool is_gone;  /* it was not on sale */
 };
 
 struct shape {
@@ -87,9 +105,33 @@ struct catalogue {
 	int64_t as_of_us;    /* commit that this version came from, by the database's clock */
 	int64_t built_at_us; /* when this replica learned of it */
 
-	const struct offer *offers; /* sorted by id; on sale only */
-	uint32_t offers_count;
-	const uint32_t *by_price; /* indexes into offers, list by list, cheapest first */
+	/* On sale only: first what everybody may see, sorted by id, then private ones, sorted too.
+	 * An offer's place among them is its index; catalogue_read() unpacks it. */
+	const struct offer_row *rows;
+	const char *const *texts; /* that rows name */
+	uint32_t offers_count, public_count;
+	/* The same without what is private: its own lists, counts and ages over the same offers.
+	 * This catalogue itself when nothing is. */
+	const struct catalogue *public_view;
+	/*
+	 * For deltas: complete after the version changes_from. `changes` are in order of version
+	 * and id; `gone` are offers that were withdrawn, by id. `states` are what this replica saw,
+	 * by id and version: they tell what a change changed, where they reach.
+	 */
+	int64_t changes_from;
+	const struct offer_change *changes;
+	uint32_t changes_count;
+	const struct offer *gone;
+	uint32_t gone_count;
+	const struct offer_state *states;
+	uint32_t states_count;
+	uint32_t on_sale_count;	      /* of the whole table, also in its public view */
+	const char *const *spellings; /* of unmapped cards, on sale or gone; each once, sorted */
+	uint32_t spellings_count;
+
+	/* Places of offers, list by list: cheapest first of what is not sold out, then of what is.
+	 */
+	const uint32_t *by_price;
 	const struct offer_tag *tags;
 	uint32_t listed_count;	    /* of by_price and tags */
 	const char *const *regions; /* every region's name once, sorted */
@@ -128,14 +170,54 @@ struct catalogue_input {
 	size_t providers_count;
 	const struct unmapped *unmapped;
 	size_t unmapped_count;
+	int64_t changes_from; /* the rest is complete after this version */
+	const struct offer *gone;
+	size_t gone_count;
+	const struct offer_state *states;
+	size_t states_count;
 };
 
 /* NULL and an error when memory is out or two offers share an id. */
 struct catalogue *catalogue_build(const struct catalogue_input *input, struct error *error);
 void catalogue_free(struct catalogue *catalogue);
 
-/* By id; NULL when not on sale here. */
-const struct offer *catalogue_find(const struct catalogue *catalogue, uint64_t id);
+#define CATALOGUE_NOWHERE UINT32_MAX
+
+/* The place by id; CATALOGUE_NOWHERE when not on sale here. */
+uint32_t catalogue_find(const struct catalogue *catalogue, uint64_t id);
+
+/* The offer at a place. Its texts are the catalogue's: equal ones are equal pointers. */
+void catalogue_read(const struct catalogue *catalogue, uint32_t place, struct offer *out);
+
+/* Parts of it, without unpacking the rest. */
+uint64_t catalogue_id(const struct catalogue *catalogue, uint32_t place);
+enum offer_text {
+	OFFER_PROVIDER,
+	OFFER_REGION,
+	OFFER_ZONE,
+	OFFER_INSTANCE_TYPE,
+	OFFER_ACCELERATOR,
+	OFFER_TIER,
+	OFFER_INTERCONNECT,
+	OFFER_COUNTRY,
+	OFFER_PRICE_BASIS,
+	OFFER_ORIGINAL_CURRENCY,
+	OFFER_ORIGINAL_AMOUNT,
+	OFFER_SOURCE,
+	OFFER_TEXTS
+};
+const char *catalogue_text(const struct catalogue *catalogue, uint32_t place,
+			   enum offer_text which);
+
+/* What changed; on sale in this catalogue when `place` is below offers_count. */
+void catalogue_read_changed(const struct catalogue *catalogue, uint32_t place, struct offer *out);
+uint64_t catalogue_changed_id(const struct catalogue *catalogue, uint32_t place);
+
+/* Is it the spelling of an unmapped card that is on sale here, or was of late? */
+bool catalogue_has_spelling(const struct catalogue *catalogue, const char *spelling);
+
+/* How the GPUs of an offer are joined, as its shape would have it; false for an unmapped card. */
+bool catalogue_fabric(const struct offer *offer, struct fabric *out);
 
 /* A country as offer_tag keeps it; 0 for anything but two letters. */
 uint16_t catalogue_country_tag(const char *country);

@@ -46,10 +46,12 @@ static void widen(int64_t *oldest_us, int64_t *newest_us, int64_t observed_us)
 		*newest_us = observed_us;
 }
 
-static bool age_offers(struct catalogue *catalogue, struct sellers *sellers)
+static bool age_offers(const struct catalogue_build *build, struct sellers *sellers)
 {
+	struct catalogue *catalogue = build->catalogue;
+
 	for (uint32_t i = 0; i < catalogue->offers_count; i++) {
-		const struct offer *offer = &catalogue->offers[i];
+		const struct offer *offer = &build->offers[i];
 		struct seller *seller = find_seller(sellers, offer->provider);
 
 		if (!seller)
@@ -79,7 +81,7 @@ bool catalogue_age(struct catalogue_build *build)
 	const char **stale;
 	size_t count = 0, kept = 0;
 
-	if (!age_offers(catalogue, &sellers))
+	if (!age_offers(build, &sellers))
 		return false;
 	stale = arena_array(&catalogue->arena, catalogue->providers_count + sellers.count,
 			    sizeof(*stale));

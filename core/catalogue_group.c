@@ -79,7 +79,7 @@ static bool distinct_texts(struct grouping *grouping, size_t member, struct aren
 		goto out;
 	for (uint32_t i = 0; i < catalogue->offers_count; i++)
 		if (!pool_intern(&seen,
-				 *(const char *const *)(const void *)((const char *)&catalogue
+				 *(const char *const *)(const void *)((const char *)&grouping->build
 									      ->offers[i] +
 								      member)))
 			goto out;
@@ -128,7 +128,7 @@ static uint32_t text_rank(struct rank_memo *memo, const char **texts, uint32_t c
 static uint64_t rate_class(struct grouping *grouping, const struct offer *offer)
 {
 	double rate = terms_spot_interruptions_per_hour(offer->provider, offer->instance_type,
-							offer->region);
+							offer->region, offer->interruption_band);
 
 	if (isnan(rate))
 		return 0;
@@ -207,12 +207,14 @@ static bool write_lists(struct grouping *grouping, const struct entry *entries, 
 			shape->lists++;
 		}
 		list->count++;
+		if (!list->launchable && offer->availability != AVAILABILITY_NO)
+			list->cheapest_micros = offer->price_micros;
 		list->launchable += offer->availability != AVAILABILITY_NO;
 		shape->offers++;
 		if (offer->ram_gib > 0 &&
 		    (!(shape->ram_gib > 0) || offer->ram_gib < shape->ram_gib))
 			shape->ram_gib = offer->ram_gib;
-		by_price[i] = (uint32_t)(offer - catalogue->offers);
+		by_price[i] = (uint32_t)(offer - grouping->build->offers);
 		tags[i] = (struct offer_tag){
 			.price_micros = offer->price_micros,
 			.observed_at_us = offer->observed_at_us,
@@ -232,15 +234,17 @@ static bool write_lists(struct grouping *grouping, const struct entry *entries, 
 	return true;
 }
 
-/* Entries for offers that have a shape and a price; the others are counted and kept apart. */
+/* Entries for offers that have a shape and a price; the others are counted and kept apart, first in
+ * `unlisted`, which has room for all. */
 static bool make_entries(struct grouping *grouping, struct entry *entries, uint32_t *unlisted,
 			 uint32_t *count)
 {
 	struct catalogue *catalogue = grouping->build->catalogue;
+	uint32_t *kept;
 
 	*count = 0;
 	for (uint32_t i = 0; i < catalogue->offers_count; i++) {
-		const struct offer *offer = &catalogue->offers[i];
+		const struct offer *offer = &grouping->build->offers[i];
 		uint32_t shape;
 
 		if (!catalogue_shapes_find(&grouping->shapes, offer, &shape))
@@ -256,7 +260,11 @@ static bool make_entries(struct grouping *grouping, struct entry *entries, uint3
 			entries[(*count)++] = (struct entry){shape, offer->price_micros, offer};
 		}
 	}
-	catalogue->unlisted = unlisted;
+	kept = arena_array(&catalogue->arena, catalogue->unlisted_count, sizeof(*kept));
+	if (!kept)
+		return false;
+	memcpy(kept, unlisted, catalogue->unlisted_count * sizeof(*kept));
+	catalogue->unlisted = kept;
 	return true;
 }
 
@@ -267,7 +275,7 @@ bool catalogue_group(struct catalogue_build *build)
 	struct entry *entries =
 		arena_array(&build->scratch, catalogue->offers_count, sizeof(*entries));
 	uint32_t *unlisted =
-		arena_array(&catalogue->arena, catalogue->offers_count, sizeof(*unlisted));
+		arena_array(&build->scratch, catalogue->offers_count, sizeof(*unlisted));
 	struct rank_memo memo = {0};
 	uint32_t count;
 

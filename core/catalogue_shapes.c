@@ -80,6 +80,17 @@ static struct shape shape_of(const struct offer *offer, const struct accelerator
 	return shape;
 }
 
+bool catalogue_fabric(const struct offer *offer, struct fabric *out)
+{
+	const struct accelerator *accelerator =
+		offer->is_mapped ? accelerator_find(offer->accelerator) : NULL;
+
+	if (!accelerator || offer->count_milli <= 0)
+		return false;
+	*out = shape_of(offer, accelerator).fabric;
+	return true;
+}
+
 static uint32_t shape_add(struct catalogue_shapes *shapes, const struct shape *shape)
 {
 	for (uint32_t i = 0; i < shapes->count; i++)

@@ -28,9 +28,12 @@ static void read_time(const struct workload *workload, const struct recommendati
 		out->seconds = best->cost.elapsed_seconds;
 	} else if (workload->task == TASK_INFERENCE) {
 		out->time_basis = TIME_REQUEST;
-		/* The first token comes with the prompt's answer. */
+		/* The first token comes with the prompt's answer; of a pipeline, a batch. */
 		out->seconds =
-			speed->ttft_seconds + (tokens > 1 ? (tokens - 1) * speed->tpot_seconds : 0);
+			workload->architecture->media
+				? speed->batch_seconds
+				: speed->ttft_seconds +
+					  (tokens > 1 ? (tokens - 1) * speed->tpot_seconds : 0);
 	} else {
 		out->time_basis = TIME_MILLION_TOKENS;
 		if (speed->tokens_per_second > 0)
@@ -51,7 +54,8 @@ void comparison_read(const char *name, const struct workload *workload,
 		return;
 	out->is_feasible = true;
 	out->cost_basis = best->cost.basis;
-	out->cost_micros = best->cost.basis == COST_UNIT ? best->cost.per_million_tokens_micros
+	out->unit = best->cost.unit;
+	out->cost_micros = best->cost.basis == COST_UNIT ? best->cost.per_unit_micros
 							 : best->cost.total_micros;
 	read_time(workload, best, out);
 }
@@ -77,7 +81,8 @@ static bool bases_agree(const struct comparison_variant *variants, int count, bo
 
 		if (of_cost ? !has_cost(variant) : !has_time(variant))
 			continue;
-		if (first && (of_cost ? variant->cost_basis != first->cost_basis
+		if (first && (of_cost ? variant->cost_basis != first->cost_basis ||
+						variant->unit != first->unit
 				      : variant->time_basis != first->time_basis))
 			return false;
 		first = first ? first : variant;
@@ -126,7 +131,8 @@ static void divide(const struct comparison_variant *first, const struct comparis
 {
 	if (first->is_computed && variant->is_computed && first->memory_bytes > 0)
 		out->memory = variant->memory_bytes / first->memory_bytes;
-	if (has_cost(first) && has_cost(variant) && first->cost_basis == variant->cost_basis)
+	if (has_cost(first) && has_cost(variant) && first->cost_basis == variant->cost_basis &&
+	    first->unit == variant->unit)
 		out->cost = (double)variant->cost_micros / (double)first->cost_micros;
 	if (has_time(first) && has_time(variant) && first->time_basis == variant->time_basis)
 		out->time = variant->seconds / first->seconds;
@@ -136,7 +142,7 @@ static void cost_text(const struct comparison_variant *variant, char out[CELL])
 {
 	double usd = usd_from_micros(variant->cost_micros);
 	const char *unit = variant->cost_basis == COST_MONTH  ? " a month"
-			   : variant->cost_basis == COST_UNIT ? " a million tokens"
+			   : variant->cost_basis == COST_UNIT ? cost_unit_words(variant->unit)
 							      : "";
 
 	snprintf(out, CELL, usd < 1 ? "$%.3g%s" : "$%.2f%s", usd, unit);

@@ -27,6 +27,7 @@ struct comparison_variant {
 	bool is_feasible;    /* has a recommendation: what follows but memory is then set */
 	double memory_bytes; /* were it one GPU of any size */
 	enum cost_basis cost_basis;
+	enum cost_unit unit; /* what a cost of that basis is of, where no amount is given */
 	int64_t cost_micros; /* total; a million tokens where there is no total; or PRICE_UNKNOWN */
 	enum time_basis time_basis;
 	double seconds; /* 0 = not known */

@@ -21,7 +21,7 @@ static const char *const between_text[BETWEENS] = {
 const struct names cost_basis_names = {basis_text, COST_BASES};
 const struct names cost_between_names = {between_text, BETWEENS};
 
-#define TOKENS_PER_UNIT 1e6
+#define TOKENS_PER_MILLION 1e6
 #define SECONDS_PER_DAY (24 * SECONDS_PER_HOUR)
 #define SECONDS_PER_MONTH (HOURS_PER_MONTH * SECONDS_PER_HOUR)
 
@@ -157,10 +157,10 @@ static bool add_all(struct cost *cost)
 	       micros_add(cost->total_micros, cost->interruption_micros, &cost->total_micros);
 }
 
-/* Cost of a million tokens while it runs: no start, no rounding. */
+/* Cost of a unit of work while it runs: no start, no rounding. */
 static bool cost_unit(const struct cost_job *job, double share, struct cost *out)
 {
-	double hours = TOKENS_PER_UNIT / job->tokens_per_second / SECONDS_PER_HOUR;
+	double hours = job->unit_tokens / job->tokens_per_second / SECONDS_PER_HOUR;
 
 	out->wall_seconds = hours * SECONDS_PER_HOUR * (1 + share);
 	out->elapsed_seconds = out->wall_seconds;
@@ -284,27 +284,34 @@ static double interruption_rate(const struct cost_job *job, const struct cost_te
 
 /* What a million of the tokens costs that take `share` of the time, `each` of them a request. */
 static bool cost_side(const struct cost_job *job, const struct cost *cost, double requests,
-		      double share, int64_t each, int64_t *out)
+		      double share, double each, int64_t *out)
 {
 	if (job->work->workload->task != TASK_INFERENCE || each <= 0)
 		return true;
-	return micros_from_double((double)cost->total_micros * share *
-					  (TOKENS_PER_UNIT / (requests * (double)each)),
-				  out);
+	return micros_from_double(
+		(double)cost->total_micros * share * (TOKENS_PER_MILLION / (requests * each)), out);
 }
 
 static bool cost_tokens(const struct cost_job *job, struct cost *out)
 {
 	const struct workload *workload = job->work->workload;
-	double tokens = job->basis == COST_UNIT ? TOKENS_PER_UNIT
+	double tokens = job->basis == COST_UNIT ? job->unit_tokens
 						: job->run_seconds * job->tokens_per_second;
 	double requests = tokens / job->tokens_per_second * job->requests_per_second;
 
-	return micros_from_double((double)out->total_micros * (TOKENS_PER_UNIT / tokens),
+	out->unit = job->unit;
+	if (!micros_from_double((double)out->total_micros * (job->unit_tokens / tokens),
+				&out->per_unit_micros))
+		return false;
+	/* Items are no tokens. */
+	if (workload->architecture->media)
+		return true;
+	return micros_from_double((double)out->total_micros * (TOKENS_PER_MILLION / tokens),
 				  &out->per_million_tokens_micros) &&
-	       cost_side(job, out, requests, job->input_share, workload->prompt_tokens,
+	       cost_side(job, out, requests, job->input_share, workload->passes * workload->prompt,
 			 &out->per_million_input_micros) &&
-	       cost_side(job, out, requests, 1 - job->input_share, workload->output_tokens,
+	       cost_side(job, out, requests, 1 - job->input_share,
+			 workload->passes * (double)workload->output_tokens,
 			 &out->per_million_output_micros);
 }
 
@@ -319,6 +326,7 @@ bool cost_of(const struct cost_job *job, const struct cost_terms *terms,
 			     .sessions = job->sessions,
 			     .run_seconds = job->run_seconds,
 			     .per_million_tokens_micros = PRICE_UNKNOWN,
+			     .per_unit_micros = PRICE_UNKNOWN,
 			     .per_million_input_micros = PRICE_UNKNOWN,
 			     .per_million_output_micros = PRICE_UNKNOWN};
 	if (price->micros <= 0 ||
@@ -345,8 +353,9 @@ bool cost_compute(const struct workload *workload, const struct cost_assumptions
 	struct cost_price price = {
 		.kind = offer->price_kind,
 		.micros = offer->price_micros,
-		.interruptions_per_hour = terms_spot_interruptions_per_hour(
-			offer->provider, offer->instance_type, offer->region),
+		.interruptions_per_hour =
+			terms_spot_interruptions_per_hour(offer->provider, offer->instance_type,
+							  offer->region, offer->interruption_band),
 		.term_seconds = offer->term_months * SECONDS_PER_MONTH,
 	};
 

@@ -18,6 +18,16 @@
 
 enum cost_basis { COST_RUN, COST_MONTH, COST_UNIT, COST_BASES };
 
+/* What work is priced by where no amount of it is given. */
+enum cost_unit {
+	COST_MILLION_TOKENS,
+	COST_THOUSAND_IMAGES,
+	COST_VIDEO_MINUTE,
+	COST_AUDIO_HOUR,
+	COST_THOUSAND_SAMPLES, /* of training a pipeline */
+	COST_UNITS
+};
+
 /* What becomes of a machine between two sessions. */
 enum cost_between {
 	BETWEEN_NOTHING, /* one session */
@@ -63,6 +73,8 @@ struct cost {
 	int64_t compute_micros, storage_micros, egress_micros, interruption_micros, total_micros;
 	int64_t stopped_storage_micros;	   /* part of storage_micros */
 	int64_t per_million_tokens_micros; /* PRICE_UNKNOWN when the work has no tokens */
+	enum cost_unit unit;
+	int64_t per_unit_micros;
 	/* Inference: the total shared out by the time that reading and writing take; times the
 	 * tokens of each they add up to the total. PRICE_UNKNOWN where there are none. */
 	int64_t per_million_input_micros, per_million_output_micros;
@@ -72,7 +84,10 @@ struct cost {
 	unsigned assumed;	       /* enum cost_assumed */
 };
 
-extern const struct names cost_basis_names, cost_between_names;
+extern const struct names cost_basis_names, cost_between_names, cost_unit_names;
+
+/* " a million tokens". */
+const char *cost_unit_words(enum cost_unit unit);
 
 /* What an unknown term is taken for, by class; PROVIDER_CLASSES = of nobody's class. */
 struct cost_defaults {
@@ -105,6 +120,9 @@ struct cost_work {
 	double read_bytes_per_token; /* of the data set, while it trains; 0 = not known */
 };
 
+/* Tokens, or items of a pipeline, in what work is priced by where no amount is given. */
+double cost_unit_tokens(const struct workload *workload, enum cost_unit *unit);
+
 /* What is computed once a plan. */
 struct cost_job {
 	const struct cost_work *work;
@@ -112,7 +130,9 @@ struct cost_job {
 	int nodes, gpus; /* gpus: of all nodes */
 	double sessions;
 	double run_seconds;
-	double tokens_per_second;		 /* 0 when the work has no tokens */
+	double tokens_per_second; /* of a pipeline: items; 0 when the work has no tokens */
+	enum cost_unit unit;
+	double unit_tokens;			 /* of these in one unit */
 	double requests_per_second, input_share; /* inference: of the time, that prompts take */
 	double egress_gb;
 	double spared_gb; /* of the work's weights, where they come in fewer bits */

@@ -13,6 +13,75 @@
 #define BYTES_PER_OUTPUT_TOKEN 6.0
 #define DAYS_PER_MONTH (HOURS_PER_MONTH / 24)
 
+static const char *const unit_text[COST_UNITS] = {
+	[COST_MILLION_TOKENS] = "million_tokens",     [COST_THOUSAND_IMAGES] = "thousand_images",
+	[COST_VIDEO_MINUTE] = "video_minute",	      [COST_AUDIO_HOUR] = "audio_hour",
+	[COST_THOUSAND_SAMPLES] = "thousand_samples",
+};
+const struct names cost_unit_names = {unit_text, COST_UNITS};
+
+const char *cost_unit_words(enum cost_unit unit)
+{
+	static const char *const words[COST_UNITS] = {
+		[COST_MILLION_TOKENS] = " a million tokens",
+		[COST_THOUSAND_IMAGES] = " a thousand images",
+		[COST_VIDEO_MINUTE] = " a minute of video",
+		[COST_AUDIO_HOUR] = " an hour of sound",
+		[COST_THOUSAND_SAMPLES] = " a thousand samples",
+	};
+
+	return words[unit];
+}
+
+/* Tokens by which inference is counted, of one request: put out, or read where nothing is. */
+static double request_tokens(const struct workload *workload)
+{
+	return workload->passes *
+	       (workload->output_tokens > 0 ? (double)workload->output_tokens : workload->prompt);
+}
+
+double cost_unit_tokens(const struct workload *workload, enum cost_unit *unit)
+{
+	const struct media *media = workload->architecture->media;
+	struct media_size size;
+
+	if (workload_sound_seconds(workload) > 0) {
+		*unit = COST_AUDIO_HOUR;
+		return SECONDS_PER_HOUR / workload->seconds * request_tokens(workload);
+	}
+	*unit = COST_MILLION_TOKENS;
+	if (!media)
+		return 1e6;
+	*unit = COST_THOUSAND_SAMPLES;
+	if (workload->task != TASK_INFERENCE)
+		return 1000;
+	if (media->sample_rate > 0) {
+		*unit = COST_AUDIO_HOUR;
+		return SECONDS_PER_HOUR / fmax(1e-6, workload->seconds);
+	}
+	*unit = COST_VIDEO_MINUTE;
+	workload_media_size(workload, &size);
+	if (size.frames > 1 && workload->fps > 0)
+		return 60 * workload->fps / size.frames;
+	*unit = COST_THOUSAND_IMAGES;
+	return 1000;
+}
+
+/* Of one item on the wire: PNG keeps about half of a picture's bytes, video and sound a fiftieth.
+ */
+static double item_bytes(const struct workload *workload)
+{
+	const struct media *media = workload->architecture->media;
+	struct media_size size;
+	double pixels;
+
+	if (media->sample_rate > 0)
+		return workload->seconds * media->sample_rate * 4 / 50;
+	workload_media_size(workload, &size);
+	pixels = size.width * size.height * 3;
+	return size.frames > 1 ? pixels * size.frames / 50 : pixels / 2;
+}
+
 /* Bytes of the data set behind one token: read once an epoch. */
 static double read_bytes_per_token(const struct workload *workload)
 {
@@ -125,7 +194,12 @@ static void job_of_inference(const struct workload *workload, const struct plan 
 {
 	double rate = requests_rate(workload, plan);
 	bool has_output = workload->output_tokens > 0;
-	double tokens = (double)(has_output ? workload->output_tokens : workload->prompt_tokens);
+	bool is_pipeline = workload->architecture->media != NULL;
+	double tokens = request_tokens(workload);
+
+	/* Items count as requests and as tokens. */
+	if (is_pipeline)
+		tokens = 1;
 
 	job->requests_per_second = rate;
 	job->tokens_per_second = rate * tokens;
@@ -144,6 +218,8 @@ static void job_of_inference(const struct workload *workload, const struct plan 
 	job->egress_gb =
 		has_output ? job->run_seconds * job->tokens_per_second * BYTES_PER_OUTPUT_TOKEN / GB
 			   : 0;
+	if (is_pipeline)
+		job->egress_gb = job->run_seconds * rate * item_bytes(workload) / GB;
 }
 
 bool cost_job_prepare(const struct cost_work *work, const struct plan *plan, struct cost_job *out)
@@ -154,6 +230,7 @@ bool cost_job_prepare(const struct cost_work *work, const struct plan *plan, str
 				 .nodes = plan->layout.nodes,
 				 .gpus = plan->layout.nodes * plan->layout.gpus_per_node,
 				 .sessions = 1};
+	out->unit_tokens = cost_unit_tokens(workload, &out->unit);
 	if (workload->task == TASK_INFERENCE) {
 		job_of_inference(workload, plan, out);
 		out->spared_gb = spared_gb(work, plan->layout.weight_format);

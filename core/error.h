@@ -26,6 +26,9 @@
 	X(UNSUPPORTED, "unsupported", "The request asks for something that is not supported")      \
 	X(UNKNOWN_MODEL, "unknown-model", "The model is not known")                                \
 	X(NOT_FOUND, "not-found", "There is no such resource")                                     \
+	X(UNAUTHORIZED, "unauthorized", "Who calls is not known")                                  \
+	X(FORBIDDEN, "forbidden", "The caller may not do this")                                    \
+	X(QUOTA, "quota-exceeded", "The caller has made too many requests")                        \
 	X(METHOD, "method-not-allowed", "The method is not allowed here")                          \
 	X(NOT_ACCEPTABLE, "not-acceptable", "None of the accepted formats can be produced")        \
 	X(MEDIA_TYPE, "unsupported-media-type", "The media type of the body is not supported")     \
@@ -34,6 +37,7 @@
 	X(HEAD_TOO_LARGE, "head-too-large", "The header fields of the request are too large")      \
 	X(NOT_IMPLEMENTED, "not-implemented", "The transfer coding is not supported")              \
 	X(TIMEOUT, "request-timeout", "The request did not arrive in time")                        \
+	X(WAITING, "too-many-waiting", "The caller has too many requests that wait")               \
 	X(CURSOR_EXPIRED, "cursor-expired", "The cursor is too old or from another epoch")         \
 	X(UNAVAILABLE, "unavailable", "The service cannot answer yet")                             \
 	X(INTERNAL, "internal", "The service failed")                                              \

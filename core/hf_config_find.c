@@ -18,7 +18,8 @@ static const char *other_kind(const struct config_value *root)
 	if (config_member(root, "peft_type"))
 		return "a PEFT adapter: paste the base model's config.json, and choose method lora";
 	if (config_member(root, "_class_name"))
-		return "a diffusers component: image and video models are chosen by id";
+		return "a diffusers component: paste it as it is, or a model_index.json with its "
+		       "parts";
 	if (config_member(root, "n_layers") && config_member(root, "dim") &&
 	    !config_member(root, "model_type"))
 		return "a native params.json: paste the config.json of the Hugging Face repository";
@@ -40,10 +41,20 @@ void hf_find_text(struct hf_reader *reader)
 		{"language_config", NULL, "/language_config"},
 		{"language_model_config", NULL, "/language_model_config"},
 		{"thinker_config", "text_config", "/thinker_config/text_config"},
+		{"semantic_config", NULL, "/semantic_config"},
+		{"decoder_config", NULL, "/decoder_config"},
 	};
+	const char *type = text_of(reader->root, "model_type");
+	bool is_spoken =
+		type && (strncmp(type, "musicgen", 8) == 0 || strncmp(type, "parler_tts", 10) == 0);
 
 	reader->text = reader->root;
 	reader->text_path = "";
+	if (is_spoken && config_get(reader->root, "decoder")) {
+		reader->text = config_get(reader->root, "decoder");
+		reader->text_path = "/decoder";
+		return;
+	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		const struct config_value *value = config_get(reader->root, places[i].outer);
 
@@ -82,6 +93,8 @@ static const char *wrapped_type(const char *outer)
 		{"deepseek_vl", "llama"},
 		{"janus", "llama"},
 		{"voxtral", "llama"},
+		{"musicgen", "musicgen_decoder"},
+		{"parler_tts", "parler_tts_decoder"},
 		{"llava_onevision", "qwen2"},
 		{"internvl", "qwen2"},
 		{"got_ocr2", "qwen2"},

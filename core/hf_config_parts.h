@@ -160,6 +160,9 @@ hf_layer_hook hf_rwkv_layer, hf_recurrent_gemma_layer;
 /* hf_config_translate.c */
 hf_hook hf_bart_finish, hf_whisper_finish;
 
+/* hf_config_sound.c */
+hf_hook hf_codebooks_finish, hf_dia_finish, hf_bark_finish, hf_wav2vec2_finish;
+
 /* hf_config_encoder.c */
 hf_hook hf_albert_finish, hf_electra_finish, hf_deberta1_finish, hf_vit_finish;
 hf_hook hf_bert_finish, hf_distilbert_finish, hf_mpnet_finish, hf_deberta_finish, hf_nomic_finish,

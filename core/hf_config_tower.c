@@ -277,6 +277,67 @@ static void count_audio(struct hf_reader *reader, const struct config_value *aud
 		config_is_text(type, "voxtral") ? (ffn + hidden) * hidden : width * hidden + hidden;
 }
 
+/* The family's rule, with the sizes that the file has: of tiles, of patches, of what they become.
+ */
+static void set_picture(struct hf_reader *reader, const struct config_value *vision,
+			const struct config_value *type)
+{
+	const struct config_value *own = config_get(vision, "model_type");
+	const struct picture *known = NULL;
+	struct picture *out = &reader->out->picture;
+	int side =
+		VISION_INT(reader->root, VISION_INT(vision, 0, "image_size"), "force_image_size");
+	int merge = VISION_INT(vision, VISION_INT(reader->root, 0, "spatial_merge_size"),
+			       "spatial_merge_size");
+	int tiles = VISION_INT(reader->root, VISION_INT(vision, 0, "max_num_tiles"),
+			       "max_dynamic_patch");
+
+	/* LLaVA's wrapper carries Pixtral's tower too. */
+	if (own && own->type == CONFIG_STRING && strcmp(own->text, "pixtral") == 0 &&
+	    config_is_text(type, "llava"))
+		known = picture_find("pixtral");
+	if (!known && type && type->type == CONFIG_STRING)
+		known = picture_find(type->text);
+	if (!known)
+		return;
+	*out = *known;
+	if (out->rule == PICTURE_NATIVE) {
+		if (reader->out->tower_patch > 0)
+			out->patch = reader->out->tower_patch;
+		if (merge > 0)
+			out->factor = out->patch * merge;
+		return;
+	}
+	if (side > 0 && out->patch > 0 && side >= reader->out->tower_patch) {
+		out->side = side;
+		out->patch = reader->out->tower_patch;
+		if (out->longest > 0)
+			out->longest = 4 * side;
+	}
+	if (tiles > 0 && out->most_tiles > 0 && tiles <= 1000)
+		out->most_tiles = tiles;
+	if (reader->out->image_tokens > 0 && !out->is_crossed)
+		out->tile_tokens = reader->out->image_tokens;
+}
+
+/* Voxtral joins four frames, Qwen2-Audio two. */
+static void set_sound(struct hf_reader *reader, const struct config_value *audio,
+		      const struct config_value *type)
+{
+	double rate = 50;
+	int positions = VISION_INT(audio, 1500, "max_source_positions");
+
+	if (!reader->out->tower_parameters || positions < 1)
+		return;
+	reader->out->modality = MODALITY_AUDIO;
+	reader->out->tower_layers = VISION_INT(audio, 0, "encoder_layers", "num_hidden_layers");
+	reader->out->tower_hidden = VISION_INT(audio, 0, "d_model", "hidden_size");
+	reader->out->sound =
+		(struct sound){.heard_positions = rate,
+			       .heard_tokens = rate / (config_is_text(type, "voxtral") ? 4 : 2),
+			       .window_seconds = positions / rate};
+}
+
 void hf_tower(struct hf_reader *reader)
 {
 	const struct config_value *vision = vision_part(reader->root);
@@ -295,6 +356,12 @@ void hf_tower(struct hf_reader *reader)
 		count_tower(reader, vision, type && type->type == CONFIG_STRING ? type->text : "");
 	else if (config_get(reader->root, "img_processor"))
 		count_named(reader, config_get(reader->root, "img_processor"));
-	if (audio && config_get(audio, "encoder_layers"))
+	if (sees)
+		set_picture(reader, vision, type);
+	/* What sees as well is told by what it sees. */
+	if (audio && config_get(audio, "encoder_layers")) {
 		count_audio(reader, audio, type);
+		if (!sees)
+			set_sound(reader, audio, type);
+	}
 }

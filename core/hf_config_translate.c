@@ -76,6 +76,8 @@ void hf_bart_finish(struct hf_reader *reader)
  * Two convolutions over the spectrogram, positions of both sides; keys have no bias. The encoder
  * always sees 30 seconds: max_source_positions.
  */
+#define WHISPER_RATE 50.0 /* positions a second: frames of 10 ms, two by two */
+
 void hf_whisper_finish(struct hf_reader *reader)
 {
 	struct architecture *out = reader->out;
@@ -91,4 +93,6 @@ void hf_whisper_finish(struct hf_reader *reader)
 	out->extra_parameters += 3 * hidden * (mels + hidden) + 2 * hidden;
 	out->lookup_parameters += hidden * (sources + (unsigned)out->max_context);
 	out->modality = MODALITY_AUDIO;
+	out->sound = (struct sound){.heard_positions = WHISPER_RATE,
+				    .window_seconds = (double)sources / WHISPER_RATE};
 }

@@ -44,7 +44,11 @@ static bool prepare_run(const struct workload *workload, const struct plan *plan
 
 	*out = (struct launch_run){.disk_gb = disk_of(workload), .needs_model = !has_id(workload)};
 	text_init(&run, arena);
-	if (workload->task == TASK_INFERENCE)
+	if (workload->architecture->media && workload->task == TASK_INFERENCE)
+		launch_media_serve(&run, workload, plan, out);
+	else if (workload->architecture->media)
+		launch_media_train(&run, workload, plan, out);
+	else if (workload->task == TASK_INFERENCE)
 		launch_serve(&run, workload, plan, out);
 	else
 		launch_train(&run, workload, plan, out);

@@ -50,6 +50,12 @@ void launch_serve(struct text *run, const struct workload *workload, const struc
 void launch_train(struct text *run, const struct workload *workload, const struct plan *plan,
 		  struct launch_run *out);
 
+/* launch_media.c: of pipelines. */
+void launch_media_serve(struct text *run, const struct workload *workload, const struct plan *plan,
+			struct launch_run *out);
+void launch_media_train(struct text *run, const struct workload *workload, const struct plan *plan,
+			struct launch_run *out);
+
 /* launch_providers.c */
 enum launch_by {
 	BY_NOTHING,	/* no name is known; without `name`, the tool does not serve the provider */

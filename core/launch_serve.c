@@ -1,6 +1,7 @@
 /*
  * Launch: the command of an inference engine for a plan. Flags are those of the engines' own
- * documentation (vllm serve, sglang.launch_server, trtllm-serve, llama-server, transformers serve).
+ * documentation (vllm serve, sglang.launch_server, trtllm-serve, llama-server, whisper-server,
+ * transformers serve); faster-whisper has no server of its own, and is started over a folder.
  */
 #include "core/launch_parts.h"
 
@@ -49,9 +50,10 @@ static const char *vllm_quantisation(enum format format)
 static void say_format(struct text *run, const struct workload *workload, enum format format)
 {
 	const struct architecture *architecture = workload->architecture;
-	bool is_made = workload->engine != ENGINE_LLAMA_CPP &&
-		       (format == FORMAT_BF16 || format == FORMAT_FP16 || format == FORMAT_FP32 ||
-			format == FORMAT_FP8 || format == FORMAT_NF4 || format == FORMAT_NF4_DQ);
+	bool is_made = workload->engine == ENGINE_CTRANSLATE2 ||
+		       (workload->engine != ENGINE_LLAMA_CPP &&
+			(format == FORMAT_BF16 || format == FORMAT_FP16 || format == FORMAT_FP32 ||
+			 format == FORMAT_FP8 || format == FORMAT_NF4 || format == FORMAT_NF4_DQ));
 
 	if (format != architecture->native_format && !is_made)
 		text_add(run,
@@ -74,7 +76,13 @@ static void vllm(struct text *run, const struct workload *workload, const struct
 		text_add(run, " --data-parallel-size %d", copies);
 	if (layout->expert_parallel > 1)
 		text_add(run, " --enable-expert-parallel");
-	text_add(run, " \\\n  --max-model-len %.0f", workload->full_context);
+	/* What a model listens to has no part in the length of its decoder. */
+	text_add(run, " \\\n  --max-model-len %.0f",
+		 workload_listens(workload) ? workload->architecture->max_context
+					    : workload->full_context);
+	if (workload->images_per_request > 0 || workload->frames > 0)
+		text_add(run, " --limit-mm-per-prompt '{\"image\": %lld, \"video\": %d}'",
+			 (long long)workload->images_per_request, workload->frames > 0);
 	if (!workload_only_reads(workload))
 		text_add(run, " --max-num-seqs %lld", most_sequences(plan));
 	text_add(run, " --gpu-memory-utilization %.2f%s", workload->gpu_memory_utilization,
@@ -160,6 +168,39 @@ static void llama_cpp(struct text *run, const struct workload *workload, const s
 	text_add(run, "\n");
 }
 
+static void whisper_cpp(struct text *run, const struct workload *workload)
+{
+	text_add(run,
+		 "whisper-server --model \"$MODEL\" --host 0.0.0.0 --port %d --beam-size %lld\n",
+		 LAUNCH_PORT, (long long)workload->beams);
+}
+
+/* Every file of the folder, so many windows at once. */
+static void faster_whisper(struct text *run, const struct workload *workload,
+			   const struct plan *plan, struct launch_run *out)
+{
+	text_add(run, "# MODEL must name a checkpoint in CTranslate2's own format, as "
+		      "ct2-transformers-converter writes it.\n");
+	text_add(run,
+		 "python3 - <<'EOF'\n"
+		 "import os, pathlib\n"
+		 "from faster_whisper import BatchedInferencePipeline, WhisperModel\n"
+		 "model = WhisperModel(os.environ[\"MODEL\"], device=\"cuda\", "
+		 "compute_type=\"%s\")\n"
+		 "for path in pathlib.Path(os.environ[\"AUDIO\"]).iterdir():\n"
+		 "    segments, _ = BatchedInferencePipeline(model).transcribe("
+		 "str(path), batch_size=%.0f, beam_size=%lld)\n"
+		 "    print(path.name, \"\".join(s.text for s in segments), sep=\"\\t\")\n"
+		 "EOF\n",
+		 plan->layout.weight_format == FORMAT_INT8   ? "int8_float16"
+		 : plan->layout.weight_format == FORMAT_BF16 ? "bfloat16"
+							     : "float16",
+		 fmax(1, plan->layout.sequences), (long long)workload->beams);
+	out->serves = false;
+	out->also = "AUDIO";
+	out->also_is = "the folder of your recordings";
+}
+
 void launch_serve(struct text *run, const struct workload *workload, const struct plan *plan,
 		  struct launch_run *out)
 {
@@ -169,8 +210,10 @@ void launch_serve(struct text *run, const struct workload *workload, const struc
 			 "# Every machine runs a server of its own; a balancer goes in front.\n");
 	if (workload->engine != ENGINE_TRANSFORMERS)
 		say_format(run, workload, plan->layout.weight_format);
-	out->has_key =
-		workload->engine != ENGINE_TENSORRT_LLM && workload->engine != ENGINE_TRANSFORMERS;
+	out->has_key = workload->engine != ENGINE_TENSORRT_LLM &&
+		       workload->engine != ENGINE_TRANSFORMERS &&
+		       workload->engine != ENGINE_CTRANSLATE2 &&
+		       !(workload->engine == ENGINE_LLAMA_CPP && workload_listens(workload));
 	if (workload->engine == ENGINE_VLLM) {
 		out->setup = "pip install -U vllm\n";
 		vllm(run, workload, plan);
@@ -180,6 +223,13 @@ void launch_serve(struct text *run, const struct workload *workload, const struc
 	} else if (workload->engine == ENGINE_TENSORRT_LLM) {
 		out->setup = "pip install -U tensorrt_llm\n";
 		tensorrt(run, workload, plan);
+	} else if (workload->engine == ENGINE_CTRANSLATE2) {
+		out->setup = "pip install -U faster-whisper\n";
+		faster_whisper(run, workload, plan, out);
+	} else if (workload->engine == ENGINE_LLAMA_CPP && workload_listens(workload)) {
+		out->setup = "command -v whisper-server || { echo 'install whisper.cpp first: "
+			     "github.com/ggml-org/whisper.cpp'; exit 1; }\n";
+		whisper_cpp(run, workload);
 	} else if (workload->engine == ENGINE_LLAMA_CPP) {
 		out->setup = "command -v llama-server || { echo 'install llama.cpp first: "
 			     "github.com/ggml-org/llama.cpp'; exit 1; }\n";

@@ -11,6 +11,7 @@ struct layout {
 	int gpus_per_node, nodes;
 	int tensor_parallel, pipeline_parallel, data_parallel, context_parallel, expert_parallel;
 	int expert_tensor_parallel; /* ways each expert is split; 0 = as tensor_parallel */
+	int guidance_parallel;	/* of a pipeline: GPUs that share its passes of guidance; 0 = 1 */
 	bool sequence_parallel; /* Megatron's: activations between tensor-parallel regions are split
 				 */
 	enum sharding sharding;
@@ -38,7 +39,10 @@ static inline bool layout_shards_weights(const struct layout *layout)
 /* GPUs that hold one copy of the model. */
 static inline int layout_gpus_per_replica(const struct layout *layout)
 {
-	return layout->tensor_parallel * layout->pipeline_parallel * layout->context_parallel;
+	int guidance = layout->guidance_parallel > 1 ? layout->guidance_parallel : 1;
+
+	return layout->tensor_parallel * layout->pipeline_parallel * layout->context_parallel *
+	       guidance;
 }
 
 #endif

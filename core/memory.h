@@ -14,11 +14,14 @@
 
 #include "core/accelerator.h"
 #include "core/layout.h"
+#include "core/media.h"
 #include "core/workload.h"
 
 /* Names as in the API's `memory`. All per GPU, the fullest one of the layout. */
 #define MEMORY_TERMS(X)                                                                            \
-	X(weights)                                                                                 \
+	X(weights)	 /* of a pipeline: the denoiser's */                                       \
+	X(text_encoders) /* of a pipeline, at the moment of its peak; those of pictures too */     \
+	X(vae)		 /* of a pipeline, likewise */                                             \
 	X(master_weights)                                                                          \
 	X(gradients)                                                                               \
 	X(optimizer)                                                                               \
@@ -38,12 +41,15 @@ struct memory_estimate {
 #undef X
 	double allocated_bytes, reserved_bytes, device_bytes;
 	double low_bytes, high_bytes; /* of device_bytes */
-	double pool_left_bytes;	      /* freed before the peak, of sizes nothing fits */
+	double source_cache_bytes; /* of kv_cache: of sound that an encoder heard, written once */
+	double pool_left_bytes;	   /* freed before the peak, of sizes nothing fits */
 	/* Cached blocks that batches of varying length leave in the pool while nothing presses;
 	 * given back before memory runs out, so not needed and not part of the figures above. */
 	double pool_growth_bytes;
 	double host_bytes;	   /* in the node's RAM, all GPUs of the node together (offload) */
 	double kv_bytes_per_token; /* inference: one GPU's share for one more token */
+	/* Of a pipeline: allocated in each phase; the highest is allocated_bytes. */
+	double phase_bytes[MEDIA_PHASES];
 };
 
 /*
@@ -57,8 +63,18 @@ struct memory_activation {
 };
 
 /* What memory_prepare() computed; opaque to callers, who only give it room. */
+/* Of a pipeline: work of one item, and weights. */
+struct memory_media {
+	struct media_count count;
+	struct media_work encode, denoise, decode;
+	double tokens; /* of the latents of one item */
+	double pixels;
+	double adapter_sides; /* in + out of all targets of an adapter */
+};
+
 struct memory_basis {
 	const struct workload *workload;
+	struct memory_media media;
 	struct parameter_count parameters;
 	double trainable_parameters; /* adapters; all for full training */
 	double adapter_parameters;   /* LoRA, adapter or prefix weights */
@@ -73,15 +89,15 @@ struct memory_basis {
 	double expert_parameters;	/* all experts of all layers */
 	double replicated_parameters;	/* norms, routers: tensor parallelism does not split them */
 	struct memory_activation saved; /* all layers together, nothing recomputed */
-	struct memory_activation largest; /* the layer that leaves most */
-	double boundary_bytes;		  /* a token and layer, all recomputed: the layer's input */
-	double selective;		  /* share of the saved that selective recompute keeps */
-	double logits_bytes;		  /* a token: head output, loss and their gradients */
-	double logits_left;		  /* what the pool keeps beside them, in parts of them */
-	double context;			  /* tokens of a sequence that attention scores run over */
-	double sequence_tokens;		  /* of one sequence, of an encoder-decoder on both sides */
-	double weight_bytes[FORMATS];	  /* of all weights */
-	const struct accuracy *accuracy;  /* what measurements of this kind support */
+	struct memory_activation kinds[LAYER_KINDS_MAX]; /* a layer of each kind */
+	double boundary_bytes;		 /* a token and layer, all recomputed: the layer's input */
+	double selective;		 /* share of the saved that selective recompute keeps */
+	double logits_bytes;		 /* a token: head output, loss and their gradients */
+	double logits_left;		 /* what the pool keeps beside them, in parts of them */
+	double context;			 /* tokens of a sequence that attention scores run over */
+	double sequence_tokens;		 /* of one sequence, of an encoder-decoder on both sides */
+	double weight_bytes[FORMATS];	 /* of all weights */
+	const struct accuracy *accuracy; /* what measurements of this kind support */
 };
 
 void memory_prepare(const struct workload *workload, struct memory_basis *basis);

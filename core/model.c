@@ -1,6 +1,7 @@
 /* Registry of models: see model.h. */
 #include "core/model.h"
 
+#include "core/media.h"
 #include "core/names.h"
 
 #include <string.h>
@@ -10,6 +11,8 @@
  * Rows stand in order of their ids without letter case, and so do aliases: look-up is a binary
  * search over constants. tests/core/test_model.c holds the files to that order.
  */
+#include "core/data/media.inc"
+
 const struct model models[] = {
 #include "core/data/models.inc"
 };
@@ -67,10 +70,11 @@ static const char *without_owner(const char *id)
 	return slash ? slash + 1 : id;
 }
 
-/* "Llama-3.1-70B" without its owner, when only one row bears that name. */
+/* "Llama-3.1-70B" without its owner, when only one row bears that name; then by other names of
+ * rows. */
 static const struct model *find_bare(const char *name)
 {
-	const struct model *found = NULL;
+	const struct model *found = NULL, *other;
 
 	for (size_t i = 0; i < models_count; i++) {
 		if (strcasecmp(name, without_owner(models[i].id)) != 0)
@@ -78,6 +82,16 @@ static const struct model *find_bare(const char *name)
 		if (found)
 			return NULL;
 		found = &models[i];
+	}
+	if (found)
+		return found;
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strcasecmp(name, without_owner(aliases[i].alias)) != 0)
+			continue;
+		other = find_id(aliases[i].id);
+		if (found && found != other)
+			return NULL;
+		found = other;
 	}
 	return found;
 }

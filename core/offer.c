@@ -49,6 +49,20 @@ static uint64_t finish(uint64_t hash)
 	return hash;
 }
 
+bool offer_source_is_private(const char *source)
+{
+	return source && strncmp(source, OFFER_SOURCE_OWN, sizeof(OFFER_SOURCE_OWN) - 1) == 0;
+}
+
+bool offer_is_private(const struct offer *offer)
+{
+	const char *basis = offer->price_basis ? offer->price_basis : "";
+	size_t length = strlen(basis), tail = sizeof(OFFER_BASIS_DISCOUNTED) - 1;
+
+	return offer_source_is_private(offer->source) ||
+	       (length >= tail && strcmp(basis + length - tail, OFFER_BASIS_DISCOUNTED) == 0);
+}
+
 uint64_t offer_id(const struct offer *offer)
 {
 	uint64_t hash = HASH_START;

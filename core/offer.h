@@ -25,11 +25,11 @@ struct offer {
 	const char *provider, *region, *zone, *instance_type;
 	const char *accelerator; /* canonical name, or the raw spelling while unmapped */
 	int32_t count_milli;	 /* GPUs of the instance times 1000: vGPU slices are fractions */
+	bool is_mapped;		 /* no part of the key: `accelerator` is canonical */
 	const char *tier;	 /* "secure", "community", ... or "" */
 	enum price_kind price_kind;
 	int32_t term_months; /* reserved: 1, 12, 36...; 0 otherwise */
 
-	bool is_mapped;			/* `accelerator` is canonical */
 	double memory_gb;		/* of all its GPUs, as the feed says; 0 = not told */
 	double vcpus, ram_gib, disk_gb; /* 0 = not told */
 	const char *interconnect;	/* as the feed says, or "" */
@@ -42,11 +42,20 @@ struct offer {
 	const char *original_currency, *original_amount; /* as quoted: "EUR", "2.80" */
 
 	enum availability availability;
-	int32_t quantity;	/* -1 = not told */
+	int32_t quantity; /* -1 = not told */
+	/* How often such a spot machine was reclaimed in a month, by the feed: 1 = under 5 %, 2 = 5
+	 * to 10 %, ... 5 = over 20 %; 0 = not told. */
+	int32_t interruption_band;
 	const char *source;	/* feed that told it: "runpod-graphql", "bundled" */
 	int64_t observed_at_us; /* microseconds since 1970 UTC */
 	int64_t first_seen_us, last_seen_us;
 	int64_t withdrawn_at_us; /* 0 = on sale */
+
+	/* The clock's, of its last change, and of the last one that shows where private prices do
+	 * not; 0 = before that was noted, or never. */
+	int64_t version, public_version;
+
+	uint32_t place; /* where it was read from a catalogue; else 0 */
 };
 
 extern const struct names price_kind_names, availability_names;
@@ -59,6 +68,15 @@ uint64_t offer_id(const struct offer *offer);
 #define OFFER_ID_TEXT 17
 void offer_id_format(uint64_t id, char out[OFFER_ID_TEXT]);
 bool offer_id_parse(const char *text, uint64_t *id);
+
+/*
+ * A company's own price, which is only for callers who may see such: of a list that it keeps
+ * itself, or with its discount. Whoever makes either marks it with these.
+ */
+#define OFFER_SOURCE_OWN "file:"	       /* before the name of a company's own list */
+#define OFFER_BASIS_DISCOUNTED " off the list" /* at the end of price_basis */
+bool offer_is_private(const struct offer *offer);
+bool offer_source_is_private(const char *source);
 
 /* Same key? */
 bool offer_key_equal(const struct offer *a, const struct offer *b);

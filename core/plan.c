@@ -28,21 +28,9 @@ static bool is_serving(const struct workload *workload)
 	return workload->task == TASK_INFERENCE;
 }
 
-/* Found once: a search for ranks that divide the batch, layout by layout, took seconds for a large
- * prime. */
-static void list_divisors(int64_t batch, struct plan_basis *basis)
+static bool is_pipeline(const struct workload *workload)
 {
-	int64_t low = 1, high;
-	int *count = &basis->divisors_count;
-
-	for (; low * low <= batch && *count < PLAN_DIVISORS_MAX; low++)
-		if (batch % low == 0)
-			basis->divisors[(*count)++] = (int32_t)low;
-	for (int i = *count - 1; i >= 0 && *count < PLAN_DIVISORS_MAX; i--) {
-		high = batch / basis->divisors[i];
-		if (high > basis->divisors[*count - 1])
-			basis->divisors[(*count)++] = (int32_t)high;
-	}
+	return workload->architecture->media != NULL;
 }
 
 void plan_prepare(const struct workload *workload, struct plan_basis *basis)
@@ -57,7 +45,7 @@ void plan_prepare(const struct workload *workload, struct plan_basis *basis)
 	memory_prepare(workload, &basis->memory);
 	speed_prepare_work(workload, &basis->speed);
 	if (!is_serving(workload) && workload_has(workload, WORKLOAD_global_batch))
-		list_divisors(workload->global_batch, basis);
+		plan_divisors(workload->global_batch, basis);
 }
 
 static int devices_of(const struct accelerator *accelerator)
@@ -97,6 +85,8 @@ bool plan_divides_heads(const struct plan_basis *basis, int ways)
 {
 	int heads = basis->heads, kv_heads = basis->kv_heads;
 
+	if (ways > 1 && !workload_may_split(basis->workload))
+		return false;
 	/* Fewer KV heads than ways are copied, as engines do. */
 	return (heads == 0 || heads % ways == 0) &&
 	       (kv_heads == 0 || kv_heads % ways == 0 || ways % kv_heads == 0);
@@ -139,7 +129,7 @@ void plan_time(struct planning *planning, int fidelity, struct plan *plan)
 
 	planning->evaluations++;
 	plan->support = format->support;
-	if (is_serving(planning->basis->workload))
+	if (is_serving(planning->basis->workload) && !is_pipeline(planning->basis->workload))
 		plan_memo_time(planning, fidelity, &plan->layout, &plan->speed);
 	else
 		speed_estimate(&format->speed, &plan->layout, &planning->fabric, &plan->speed);
@@ -151,7 +141,7 @@ void plan_judge(struct planning *planning, struct plan *plan)
 	double usable = planning->usable_bytes;
 
 	planning->evaluations++;
-	if (is_serving(planning->basis->workload))
+	if (is_serving(planning->basis->workload) && !is_pipeline(planning->basis->workload))
 		plan_memo_judge(planning, &plan->layout, memory);
 	else
 		memory_estimate(&planning->basis->memory, &plan->layout, &planning->basis->slice,
@@ -175,6 +165,9 @@ static double merit_of(const struct planning *planning, const struct speed_estim
 {
 	const struct workload *workload = planning->basis->workload;
 
+	if (is_pipeline(workload) && is_serving(workload))
+		return workload->items_per_hour > 0 ? -speed->batch_seconds
+						    : speed->items_per_second;
 	if (!(workload->requests_per_second > 0))
 		return speed->tokens_per_second;
 	return -(speed->ttft_seconds + speed->tpot_seconds * (double)workload->output_tokens);
@@ -342,6 +335,11 @@ static void finish(struct planning *planning, struct plan *plan)
 
 	plan->is_cut = planning->out->is_cut;
 	plan->idle_gpus = planning->gpus * layout->nodes - layout_gpus_per_replica(layout) * copies;
+	if (is_serving(planning->basis->workload) && is_pipeline(planning->basis->workload)) {
+		if (planning->basis->workload->items_per_hour > 0)
+			plan_media_most(planning->basis->workload, plan);
+		return;
+	}
 	if (is_serving(planning->basis->workload) &&
 	    planning->basis->workload->requests_per_second > 0)
 		plan_serving_most(planning, fidelity_of(planning, plan), plan);
@@ -386,7 +384,7 @@ void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nod
 	prepare_accelerator(basis, shape->accelerator, share / devices);
 	planning.usable_bytes = accelerator_memory_bytes(&basis->slice);
 	planning.limit_bytes = planning.usable_bytes;
-	if (is_serving(basis->workload))
+	if (is_serving(basis->workload) && !is_pipeline(basis->workload))
 		planning.limit_bytes *= basis->workload->gpu_memory_utilization;
 	for (int i = 0; i < basis->formats_count; i++) {
 		const struct plan_format *format = &basis->formats[i];
@@ -401,7 +399,9 @@ void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nod
 		if (!format->has_speed)
 			continue;
 		has_figures = true;
-		if (is_serving(basis->workload))
+		if (is_serving(basis->workload) && is_pipeline(basis->workload))
+			plan_media(&planning, i);
+		else if (is_serving(basis->workload))
 			plan_serving(&planning, i);
 		else
 			plan_training(&planning, i);

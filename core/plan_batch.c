@@ -37,6 +37,23 @@ struct choices plan_recomputes(const struct workload *workload)
 	return (struct choices){{RECOMPUTE_NONE, RECOMPUTE_FULL}, 2};
 }
 
+/* Found once: a search for ranks that divide the batch, layout by layout, took seconds for a large
+ * prime. */
+void plan_divisors(int64_t batch, struct plan_basis *basis)
+{
+	int64_t low = 1, high;
+	int *count = &basis->divisors_count;
+
+	for (; low * low <= batch && *count < PLAN_DIVISORS_MAX; low++)
+		if (batch % low == 0)
+			basis->divisors[(*count)++] = (int32_t)low;
+	for (int i = *count - 1; i >= 0 && *count < PLAN_DIVISORS_MAX; i--) {
+		high = batch / basis->divisors[i];
+		if (high > basis->divisors[*count - 1])
+			basis->divisors[(*count)++] = (int32_t)high;
+	}
+}
+
 /* The place of the largest divisor of the global batch up to `most`, which is at least 1. */
 static int last_divisor(const struct plan_basis *basis, int most)
 {

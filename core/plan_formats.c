@@ -16,6 +16,9 @@ static int weight_candidates(const struct workload *workload, enum format out[PL
 					     FORMAT_AWQ};
 	static const enum format transformers[] = {FORMAT_BF16, FORMAT_FP16, FORMAT_INT8,
 						   FORMAT_NF4};
+	static const enum format converted[] = {FORMAT_FP16, FORMAT_INT8};
+	static const enum format pipeline[] = {FORMAT_BF16, FORMAT_FP16, FORMAT_FP8, FORMAT_INT8,
+					       FORMAT_NF4};
 	static const enum format gguf[] = {FORMAT_FP16, FORMAT_Q8_0, FORMAT_Q6_K, FORMAT_Q5_K_M,
 					   FORMAT_Q4_K_M};
 	const enum format *list = server;
@@ -26,9 +29,15 @@ static int weight_candidates(const struct workload *workload, enum format out[PL
 		out[0] = (enum format)workload->weight_format;
 		return 1;
 	}
-	if (workload->engine == ENGINE_TRANSFORMERS) {
+	if (workload->architecture->media) {
+		list = pipeline;
+		length = sizeof(pipeline) / sizeof(pipeline[0]);
+	} else if (workload->engine == ENGINE_TRANSFORMERS) {
 		list = transformers;
 		length = sizeof(transformers) / sizeof(transformers[0]);
+	} else if (workload->engine == ENGINE_CTRANSLATE2) {
+		list = converted;
+		length = sizeof(converted) / sizeof(converted[0]);
 	} else if (workload->engine == ENGINE_LLAMA_CPP) {
 		list = gguf;
 		length = sizeof(gguf) / sizeof(gguf[0]);
@@ -49,9 +58,14 @@ static int kv_candidates(const struct plan_basis *basis, enum format weight, enu
 	bool is_nvidia = accelerator->vendor == VENDOR_NVIDIA;
 	bool can_fp8 = workload->engine != ENGINE_TRANSFORMERS &&
 		       workload->engine != ENGINE_LLAMA_CPP &&
+		       workload->engine != ENGINE_CTRANSLATE2 &&
 		       (!is_nvidia || accelerator->compute_capability >= 80);
 	int count = 0;
 
+	if (workload->architecture->media) { /* no cache: nothing to choose */
+		out[0] = FORMAT_BF16;
+		return 1;
+	}
 	if (workload->kv_format != FORMAT_AUTO) {
 		out[0] = (enum format)workload->kv_format;
 		return 1;

@@ -68,6 +68,10 @@ void plan_miss(struct planning *planning, const struct plan *plan);
 void plan_training(struct planning *planning, int fidelity);
 void plan_serving(struct planning *planning, int fidelity);
 
+/* plan_media.c: of a pipeline. */
+void plan_media(struct planning *planning, int fidelity);
+void plan_media_most(const struct workload *workload, struct plan *plan);
+
 /* Of a kept plan for a rate, what its replicas can do at most. */
 void plan_serving_most(struct planning *planning, int fidelity, struct plan *plan);
 
@@ -139,6 +143,9 @@ struct training {
 };
 
 struct choices plan_recomputes(const struct workload *workload);
+
+/* Lists the divisors of a global batch in the basis. */
+void plan_divisors(int64_t batch, struct plan_basis *basis);
 
 /* Whether no layout of the degrees in `plan` fits; remembers the one that missed by least. */
 bool plan_is_hopeless(struct training *training, int ranks);

@@ -321,7 +321,8 @@ void plan_serving(struct planning *planning, int fidelity)
 				  .workload = planning->basis->workload,
 				  .format = &planning->basis->formats[fidelity],
 				  .fidelity = fidelity};
-	int layers = planning->can_talk ? architecture_layers(serving.workload->architecture) : 1;
+	bool may_split = planning->can_talk && workload_may_split(serving.workload);
+	int layers = may_split ? architecture_layers(serving.workload->architecture) : 1;
 	int asked_stages = (int)serving.workload->pipeline_parallel;
 
 	/* Widest first: it comes nearest where nothing fits, and the others need not be judged. */

@@ -2,18 +2,19 @@
 #include "core/plan_table.h"
 
 #include "core/hash.h"
+#include "core/media.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BIT(field) (UINT64_C(1) << WORKLOAD_##field)
+#define BIT(field) (WORKLOAD_BIT(WORKLOAD_##field))
 /* Fields that decide what the work costs, not how it is laid out. */
 #define UNPLANNED                                                                                  \
 	(BIT(total_tokens) | BIT(tokens_per_epoch) | BIT(examples) | BIT(epochs) |                 \
 	 BIT(dataset_gb) | BIT(bytes_per_token) | BIT(checkpoint_gb) |                             \
 	 BIT(checkpoint_interval_seconds) | BIT(sessions) | BIT(hours_per_day) |                   \
-	 BIT(fault_tolerant) | BIT(requests))
+	 BIT(fault_tolerant) | BIT(requests) | BIT(audio_hours) | BIT(items))
 
 struct key_writer {
 	unsigned char *bytes;
@@ -52,7 +53,7 @@ static struct plan_key key_of(const struct workload *workload, int max_nodes, un
 {
 	const struct architecture *architecture = workload->architecture;
 	struct key_writer writer = {.bytes = bytes};
-	uint64_t given = workload->given & ~UNPLANNED;
+	workload_bits given = workload->given & ~UNPLANNED;
 
 	put(&writer, &max_nodes, sizeof(max_nodes));
 	for (int i = 0; i < WORKLOAD_FIELD_COUNT; i++)
@@ -65,6 +66,8 @@ static struct plan_key key_of(const struct workload *workload, int max_nodes, un
 	    (size_t)architecture->kinds_count * sizeof(architecture->kinds[0]));
 	put(&writer, (const char *)architecture + offsetof(struct architecture, kinds_count),
 	    sizeof(*architecture) - offsetof(struct architecture, kinds_count));
+	if (architecture->media)
+		put(&writer, architecture->media, sizeof(*architecture->media));
 	if (writer.is_full)
 		return (struct plan_key){bytes, 0, 0};
 	return (struct plan_key){bytes, writer.length,

@@ -52,7 +52,7 @@ struct degrees_list {
 
 static bool has_model_parallel(const struct workload *workload)
 {
-	return abilities[workload->stack].has_model_parallel;
+	return abilities[workload->stack].has_model_parallel && !workload->architecture->media;
 }
 
 static struct choices offload_choices(const struct workload *workload)

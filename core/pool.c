@@ -11,7 +11,8 @@ bool pool_init(struct pool *pool, struct arena *strings, struct arena *scratch)
 {
 	*pool = (struct pool){.strings = strings, .scratch = scratch, .capacity = FIRST_CAPACITY};
 	pool->slots = arena_array(scratch, pool->capacity, sizeof(*pool->slots));
-	return pool->slots;
+	pool->numbers = arena_array(scratch, pool->capacity, sizeof(*pool->numbers));
+	return pool->slots && pool->numbers;
 }
 
 /* The length comes for free. */
@@ -30,8 +31,9 @@ static bool pool_grow(struct pool *pool)
 {
 	size_t capacity = pool->capacity * 2;
 	const char **slots = arena_array(pool->scratch, capacity, sizeof(*slots));
+	uint32_t *numbers = arena_array(pool->scratch, capacity, sizeof(*numbers));
 
-	if (!slots)
+	if (!slots || !numbers)
 		return false;
 	for (size_t i = 0; i < pool->capacity; i++) {
 		size_t length, at;
@@ -42,8 +44,10 @@ static bool pool_grow(struct pool *pool)
 		while (slots[at])
 			at = (at + 1) & (capacity - 1);
 		slots[at] = pool->slots[i];
+		numbers[at] = pool->numbers[i];
 	}
 	pool->slots = slots;
+	pool->numbers = numbers;
 	pool->capacity = capacity;
 	return true;
 }
@@ -62,6 +66,22 @@ const char *pool_intern(struct pool *pool, const char *text)
 			return pool->slots[at];
 	pool->slots[at] = arena_strndup(pool->strings, text, length);
 	if (pool->slots[at])
-		pool->count++;
+		pool->numbers[at] = (uint32_t)pool->count++;
 	return pool->slots[at];
+}
+
+uint32_t pool_number(const struct pool *pool, const char *copy)
+{
+	size_t length, at = hash_and_length(copy, &length) & (pool->capacity - 1);
+
+	while (pool->slots[at] != copy)
+		at = (at + 1) & (pool->capacity - 1);
+	return pool->numbers[at];
+}
+
+void pool_list(const struct pool *pool, const char **out)
+{
+	for (size_t i = 0; i < pool->capacity; i++)
+		if (pool->slots[i])
+			out[pool->numbers[i]] = pool->slots[i];
 }

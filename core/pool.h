@@ -13,11 +13,18 @@ struct pool {
 	struct arena *strings; /* owns the copies */
 	struct arena *scratch; /* owns the table, which may die before the strings */
 	const char **slots;
+	uint32_t *numbers;	/* of the text in each slot, in order of arrival from 0 */
 	size_t capacity, count; /* capacity is a power of two */
 };
 
 /* False when memory is out. */
 bool pool_init(struct pool *pool, struct arena *strings, struct arena *scratch);
+
+/* The number of a text that is the pool's own copy. */
+uint32_t pool_number(const struct pool *pool, const char *copy);
+
+/* Every text by its number; `out` has room for pool->count. */
+void pool_list(const struct pool *pool, const char **out);
 
 /* The pool's copy of `text`; NULL when memory is out. */
 const char *pool_intern(struct pool *pool, const char *text);

@@ -51,6 +51,8 @@ static void tally_failed(struct search *search, unsigned failed, const struct sh
 /* The cheapest offer that passes of a list that has any. */
 static int64_t cheapest_micros(const struct search *search, const struct offer_list *list)
 {
+	if (!search->has_tag_filters)
+		return list->cheapest_micros;
 	return search->catalogue->tags[search_next(search, list, list->first)].price_micros;
 }
 
@@ -85,10 +87,11 @@ static uint32_t passing_offers(struct search *search, const struct shape *shape)
 	return left;
 }
 
-/* One more job is kept; the least machine time of all, of a million tokens where it is a unit. */
+/* One more job is kept; the least machine time of all, of one unit where that is priced. */
 static void note_hours(struct planned *planned, const struct cost_job *job)
 {
-	double seconds = job->basis == COST_UNIT ? 1e6 / job->tokens_per_second : job->run_seconds;
+	double seconds = job->basis == COST_UNIT ? job->unit_tokens / job->tokens_per_second
+						 : job->run_seconds;
 	double hours = seconds * job->nodes / SECONDS_PER_HOUR;
 
 	if (!planned->count || hours < planned->least_hours)

@@ -8,7 +8,7 @@
 #include "core/recommend_parts.h"
 
 #define GIVE(workload, field, value)                                                               \
-	((workload)->given |= UINT64_C(1) << WORKLOAD_##field, (workload)->field = (value))
+	((workload)->given |= WORKLOAD_BIT(WORKLOAD_##field), (workload)->field = (value))
 
 static bool is_training(const struct workload *workload)
 {
@@ -38,7 +38,7 @@ static bool apply_qlora(struct recommend_request *request)
 		return false;
 	GIVE(workload, method, METHOD_QLORA);
 	/* Asked of LoRA; QLoRA has its own. */
-	workload->given &= ~(UINT64_C(1) << WORKLOAD_base_format);
+	workload->given &= ~WORKLOAD_BIT(WORKLOAD_base_format);
 	return true;
 }
 
@@ -116,7 +116,8 @@ static bool apply_kv_fp8(struct recommend_request *request)
 {
 	struct workload *workload = &request->workload;
 
-	if (is_training(workload) || bits_of(workload->kv_format, FORMAT_BF16) <= 8)
+	if (is_training(workload) || workload->architecture->media ||
+	    bits_of(workload->kv_format, FORMAT_BF16) <= 8)
 		return false;
 	GIVE(workload, kv_format, FORMAT_FP8);
 	return true;
@@ -142,7 +143,117 @@ static bool apply_weights_fp8(struct recommend_request *request)
 
 static bool apply_weights_awq(struct recommend_request *request)
 {
-	return apply_weights(request, FORMAT_AWQ);
+	return !request->workload.architecture->media && apply_weights(request, FORMAT_AWQ);
+}
+
+static bool apply_weights_nf4(struct recommend_request *request)
+{
+	return request->workload.architecture->media && apply_weights(request, FORMAT_NF4);
+}
+
+static bool is_pipeline(const struct workload *workload)
+{
+	return workload->architecture->media && !is_training(workload);
+}
+
+static bool apply_compile(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_pipeline(workload) || workload->compile ||
+	    workload->media_engine != MEDIA_ENGINE_PYTORCH)
+		return false;
+	GIVE(workload, compile, true);
+	return true;
+}
+
+static bool apply_tiling(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_pipeline(workload) || workload->vae_tiling ||
+	    workload->architecture->media->vae.tile <= 0)
+		return false;
+	GIVE(workload, vae_tiling, true);
+	return true;
+}
+
+static bool apply_media_offload(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_pipeline(workload) || workload->media_offload != MEDIA_OFFLOAD_NONE)
+		return false;
+	GIVE(workload, media_offload, MEDIA_OFFLOAD_MODEL);
+	return true;
+}
+
+static bool apply_group_offload(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!is_pipeline(workload) || workload->media_offload == MEDIA_OFFLOAD_GROUP ||
+	    workload->media_offload == MEDIA_OFFLOAD_SEQUENTIAL)
+		return false;
+	GIVE(workload, media_offload, MEDIA_OFFLOAD_GROUP);
+	return true;
+}
+
+/* Half as many, in whole latents. */
+static bool apply_fewer_frames(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+	int64_t step, first, frames;
+
+	if (!is_pipeline(workload) || workload->frames < 2)
+		return false;
+	step = workload->architecture->media->vae.temporal;
+	if (step < 1)
+		step = 1;
+	first = workload->architecture->media->vae.is_causal ? 1 : 0;
+	frames = first + (workload->frames / 2 - first) / step * step;
+	if (frames < 1)
+		return false;
+	GIVE(workload, frames, frames);
+	workload->given &= ~WORKLOAD_BIT(WORKLOAD_seconds);
+	return true;
+}
+
+static bool apply_cached_inputs(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (!workload->architecture->media || !is_training(workload) ||
+	    (workload->cached_latents && workload->cached_embeddings) ||
+	    workload->train_text_encoder)
+		return false;
+	GIVE(workload, cached_latents, true);
+	GIVE(workload, cached_embeddings, true);
+	return true;
+}
+
+/* Half of each side: a quarter of the tokens where the model keeps an image's size. */
+static bool apply_smaller_images(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+	double before = workload->media_tokens;
+
+	if (is_training(workload) || workload->architecture->media || !(before > 0) ||
+	    workload->width < 64 || workload->height < 64)
+		return false;
+	GIVE(workload, width, workload->width / 2);
+	GIVE(workload, height, workload->height / 2);
+	return true;
+}
+
+static bool apply_one_beam(struct recommend_request *request)
+{
+	struct workload *workload = &request->workload;
+
+	if (is_training(workload) || workload->beams <= 1)
+		return false;
+	GIVE(workload, beams, 1);
+	return true;
 }
 
 /* Training of every weight keeps to one node unless told: spread_remedy() looks beyond. */
@@ -213,11 +324,23 @@ const struct change recommend_changes[] = {
 	{"micro_batch", apply_micro_batch, "With a micro-batch of one and more accumulation"},
 	{"shard", apply_sharding, "With full sharding (ZeRO-3, FSDP)"},
 	{"quantise_kv", apply_kv_fp8, "With the KV cache in fp8"},
+	{"compile", apply_compile, "With the denoiser compiled"},
+	{"cache_inputs", apply_cached_inputs,
+	 "With latents and embeddings made once, before the training"},
+	{"vae_tiling", apply_tiling, "With the VAE working tile by tile"},
+	{"media_offload", apply_media_offload,
+	 "With the parts that are not at work in host memory"},
+	{"one_beam", apply_one_beam, "With greedy decoding instead of a search over beams"},
+	{"smaller_images", apply_smaller_images, "With images of half the width and height"},
 	{"more_nodes", apply_more_nodes, "With more machines"},
 	{"small_optimizer", apply_small_optimizer, "With 8-bit AdamW"},
 	{"pure_bf16", apply_pure_bf16, "With weights, gradients and states all in bf16"},
 	{"quantise_weights", apply_weights_fp8, "With weights in fp8"},
 	{"quantise_weights", apply_weights_awq, "With weights in 4 bits (AWQ)"},
+	{"quantise_weights", apply_weights_nf4, "With weights in 4 bits (NF4)"},
+	{"media_offload", apply_group_offload,
+	 "With the denoiser in host memory, coming block by block"},
+	{"fewer_frames", apply_fewer_frames, "With half of the frames"},
 	{"lora", apply_lora, "With LoRA instead of training every weight"},
 	{"qlora", apply_qlora, "With QLoRA, the base frozen in 4 bits"},
 	{"offload", apply_offload, "With states offloaded to host memory"},

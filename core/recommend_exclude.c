@@ -2,6 +2,7 @@
  * Exclusions: what is not in the answer, why, how much of it, and what missed by least. "Nothing
  * fits" is thereby never a bare empty list.
  */
+#include "core/recommend_notes.h"
 #include "core/recommend_parts.h"
 
 #include <math.h>
@@ -121,6 +122,9 @@ static const char *layout_text(struct search *search, const struct plan *plan)
 
 	if (!machines || !is_serving)
 		return machines ? arena_printf(search->arena, "its best layout%s", machines) : NULL;
+	if (search->request->workload.architecture->media)
+		return arena_printf(search->arena, "one machine with weights in %s",
+				    format_facts(layout->weight_format)->name);
 	return arena_printf(search->arena, "one machine with weights in %s and %.0f sequence%s",
 			    format_facts(layout->weight_format)->name, layout->sequences,
 			    layout->sequences > 1 ? "s" : "");
@@ -188,7 +192,10 @@ static void miss_speed(struct search *search, const struct shape *shape, const s
 	if (!search_is_nearer(search, EXCLUSION_TOO_SLOW, set->slow_distance))
 		return;
 	name = shape_text(search->arena, shape);
-	if (name && set->slow.layout.nodes > recommend_max_nodes(search->request))
+	if (name && workload->architecture->media)
+		text = recommend_media_miss(search->arena, name, workload, &set->slow,
+					    recommend_max_nodes(search->request));
+	else if (name && set->slow.layout.nodes > recommend_max_nodes(search->request))
 		text = arena_printf(search->arena,
 				    "%s: %.4g requests a second at %.0f %% load need %d machines, "
 				    "%d are allowed",
@@ -240,10 +247,12 @@ static void tally_unlisted(struct search *search)
 	if (has_filter)
 		unmapped = unpriced = 0;
 	for (uint32_t i = 0; has_filter && i < catalogue->unlisted_count; i++) {
-		const struct offer *offer = &catalogue->offers[catalogue->unlisted[i]];
-		bool is_unpriced = offer->is_mapped && offer->price_micros <= 0;
+		struct offer offer;
+		bool is_unpriced;
 
-		if (search_wants_provider(filters, offer->provider)) {
+		catalogue_read(catalogue, catalogue->unlisted[i], &offer);
+		is_unpriced = offer.is_mapped && offer.price_micros <= 0;
+		if (search_wants_provider(filters, offer.provider)) {
 			unpriced += is_unpriced;
 			unmapped += !is_unpriced;
 		} else {

@@ -32,24 +32,25 @@ bool search_has_near(const struct search *search, const struct shape *shape)
 
 static const char *near_text(struct search *search, const struct candidate *candidate)
 {
-	const struct offer *offer = candidate_offer(search, candidate);
 	const struct cost *cost = &candidate->cost;
 	const char *shape = shape_text(search->arena, candidate->planned->shape);
 	static const char *const kinds[PRICE_KINDS] = {
 		[PRICE_SPOT] = " on spot", [PRICE_RESERVED] = " with a commitment"};
+	struct offer offer;
 
 	if (!shape)
 		return NULL;
+	candidate_read(search, candidate, &offer);
 	return arena_printf(search->arena,
 			    "%d machine%s of %s at %s %s%s %s for $%s%s, were it not for "
 			    "this alone",
-			    cost->nodes, cost->nodes == 1 ? "" : "s", shape, offer->provider,
-			    offer->region, kinds[offer->price_kind] ? kinds[offer->price_kind] : "",
+			    cost->nodes, cost->nodes == 1 ? "" : "s", shape, offer.provider,
+			    offer.region, kinds[offer.price_kind] ? kinds[offer.price_kind] : "",
 			    candidate->plan->fit == FIT_FITS ? "would do it" : "might just hold it",
 			    usd_text(cost->total_micros).text,
 			    cost->basis == COST_RUN	? " in all"
 			    : cost->basis == COST_MONTH ? " a month"
-							: " a million tokens");
+							: cost_unit_words(cost->unit));
 }
 
 /* Whatever fits is nearer than what is tight. */

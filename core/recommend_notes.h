@@ -1,5 +1,6 @@
-/* Writing reasons and warnings; private to core/recommend_reasons.c, core/recommend_warnings.c,
- * core/recommend_rental.c, core/recommend_remedies.c and core/comparison.c. */
+/* Writing reasons and warnings; private to core/recommend_reasons.c, core/recommend_media.c,
+ * core/recommend_warnings.c, core/recommend_rental.c, core/recommend_remedies.c,
+ * core/recommend_exclude.c and core/comparison.c. */
 #ifndef CORE_RECOMMEND_NOTES_H
 #define CORE_RECOMMEND_NOTES_H
 
@@ -21,6 +22,17 @@ struct usd_text usd_text(int64_t micros);
 
 /* As people write it: "InfiniBand", "RoCE". */
 const char *note_cluster_link(enum cluster_link link);
+
+/* recommend_media.c, of pipelines: what a plan makes; the phase that bounds it, and its name; why a
+ * plan is too slow. */
+void recommend_media_speed(const struct workload *workload, const struct candidate *candidate,
+			   struct arena *arena, struct recommendation *out);
+const struct speed_phase *recommend_media_phase(const struct workload *workload,
+						const struct speed_estimate *speed,
+						const char **what);
+const char *recommend_media_miss(struct arena *arena, const char *name,
+				 const struct workload *workload, const struct plan *slow,
+				 int max_nodes);
 
 /* Whether GPUs of the plan exchange data at all. */
 bool note_gpus_talk(const struct plan *plan);

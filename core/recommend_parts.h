@@ -163,6 +163,10 @@ uint32_t search_next(const struct search *search, const struct offer_list *list,
 uint32_t search_count_list(struct search *search, const struct offer_list *list);
 
 /* recommend_price.c */
+void candidate_read(const struct search *search, const struct candidate *candidate,
+		    struct offer *out);
+
+/* The same in the answer's memory; NULL when that is out. */
 const struct offer *candidate_offer(const struct search *search, const struct candidate *candidate);
 /* The best plan for that offer; false with the reason when none passes the constraints. */
 bool search_price(struct search *search, const struct planned *planned,

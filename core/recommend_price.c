@@ -29,7 +29,7 @@ static double key_of(const struct search *search, const struct candidate *candid
 	case OBJECTIVE_USD_PER_HOUR:
 		return (double)cost->usd_per_hour_micros;
 	case OBJECTIVE_USD_PER_MILLION_TOKENS:
-		return (double)cost->per_million_tokens_micros;
+		return (double)cost->per_unit_micros;
 	case OBJECTIVE_VALUE: /* cost and time weigh alike: half the time for twice the money is
 				 even */
 		return (double)cost->total_micros * candidate->seconds;
@@ -40,9 +40,19 @@ static double key_of(const struct search *search, const struct candidate *candid
 	return (double)cost->total_micros;
 }
 
+void candidate_read(const struct search *search, const struct candidate *candidate,
+		    struct offer *out)
+{
+	catalogue_read(search->catalogue, search->catalogue->by_price[candidate->position], out);
+}
+
 const struct offer *candidate_offer(const struct search *search, const struct candidate *candidate)
 {
-	return &search->catalogue->offers[search->catalogue->by_price[candidate->position]];
+	struct offer *offer = arena_alloc(search->arena, sizeof(*offer));
+
+	if (offer)
+		candidate_read(search, candidate, offer);
+	return offer;
 }
 
 static int compare_doubles(double a, double b)
@@ -68,23 +78,26 @@ static double links_of(const struct candidate *candidate)
 static int compare_ties(const struct search *search, const struct candidate *a,
 			const struct candidate *b)
 {
-	const struct offer *x = candidate_offer(search, a), *y = candidate_offer(search, b);
 	int order = compare_doubles(resources_of(b), resources_of(a));
+	struct offer x, y;
 
 	if (!order)
 		order = compare_doubles(links_of(b), links_of(a));
+	if (order)
+		return order;
+	candidate_read(search, a, &x);
+	candidate_read(search, b, &y);
+	order = compare_doubles(y.ram_gib, x.ram_gib);
 	if (!order)
-		order = compare_doubles(y->ram_gib, x->ram_gib);
+		order = compare_doubles(y.vcpus, x.vcpus);
 	if (!order)
-		order = compare_doubles(y->vcpus, x->vcpus);
+		order = strcmp(x.provider, y.provider);
 	if (!order)
-		order = strcmp(x->provider, y->provider);
+		order = strcmp(x.instance_type, y.instance_type);
 	if (!order)
-		order = strcmp(x->instance_type, y->instance_type);
+		order = strcmp(x.region, y.region);
 	if (!order)
-		order = strcmp(x->region, y->region);
-	if (!order)
-		order = (x->id > y->id) - (x->id < y->id);
+		order = (x.id > y.id) - (x.id < y.id);
 	return order;
 }
 
@@ -147,7 +160,9 @@ static const char *miss_text(struct search *search, enum exclusion_reason why,
 {
 	const struct constraints *constraints = &search->request->constraints;
 	const struct cost *cost = &candidate->cost;
-	const char *provider = candidate_offer(search, candidate)->provider;
+	const char *provider =
+		catalogue_text(search->catalogue, search->catalogue->by_price[candidate->position],
+			       OFFER_PROVIDER);
 	const char *name = shape_text(search->arena, candidate->planned->shape);
 	char worked[DURATION_TEXT], paid[DURATION_TEXT];
 

@@ -144,7 +144,9 @@ static bool find_alternatives(struct search *search, struct candidate *heads, ui
 	while (out->alternatives_count < ALTERNATIVES_MAX && heap_take(&heap, search, &next)) {
 		const struct offer *offer = candidate_offer(search, &next);
 
-		if (offer != out->offer)
+		if (!offer)
+			return false;
+		if (offer->id != out->offer->id)
 			offers[out->alternatives_count++] = offer;
 	}
 	out->alternatives = offers;
@@ -175,16 +177,19 @@ static uint32_t make_leaders(const struct search *search, struct leader *leaders
 	return count;
 }
 
-static void fill(const struct ranking_context *context, const struct candidate *candidate, int rank,
+static bool fill(const struct ranking_context *context, const struct candidate *candidate, int rank,
 		 const struct front_point *front, uint32_t front_count, struct recommendation *out)
 {
 	out->offer = candidate_offer(context->search, candidate);
+	if (!out->offer)
+		return false;
 	out->shape = candidate->planned->shape;
 	out->plan = *candidate->plan;
 	out->cost = candidate->cost;
 	out->is_pareto =
 		candidate->plan->fit == context->fit && is_on_front(candidate, front, front_count);
 	recommend_notes(context, candidate, rank, out);
+	return true;
 }
 
 /* The best `limit` leaders, by repeated selection: limits are small. */
@@ -210,8 +215,8 @@ static bool rank_shapes(struct search *search, struct ranking_context *context,
 		held = leaders[best];
 		leaders[best] = leaders[rank];
 		leaders[rank] = held;
-		fill(context, &held.best, rank, front, front_count, &out[rank]);
-		if (!find_alternatives(search, &search->heads[held.first], held.count, &out[rank]))
+		if (!fill(context, &held.best, rank, front, front_count, &out[rank]) ||
+		    !find_alternatives(search, &search->heads[held.first], held.count, &out[rank]))
 			return false;
 		*out_count = rank + 1;
 	}
@@ -228,7 +233,8 @@ static bool rank_offers(struct search *search, struct ranking_context *context,
 	context->answers = search->offers_held;
 	heap_init(&heap, search, search->heads, search->heads_count);
 	while (*out_count < search->request->limit && heap_take(&heap, search, &next)) {
-		fill(context, &next, *out_count, front, front_count, &out[*out_count]);
+		if (!fill(context, &next, *out_count, front, front_count, &out[*out_count]))
+			return false;
 		(*out_count)++;
 	}
 	return true;

@@ -159,7 +159,8 @@ static void reason_rank(const struct ranking_context *context, const struct cand
 		note_add(out->reasons, &out->reasons_count, "cheapest",
 			 arena_printf(arena, "Nothing else does it for less than $%s%s.",
 				      usd_text(candidate->cost.total_micros).text,
-				      candidate->cost.basis == COST_UNIT    ? " a million tokens"
+				      candidate->cost.basis == COST_UNIT
+					      ? cost_unit_words(candidate->cost.unit)
 				      : candidate->cost.basis == COST_MONTH ? " a month"
 									    : ""));
 	else if (is_run && candidate->seconds < 0.8 * extremes->cheapest_seconds) {
@@ -211,13 +212,21 @@ static void reason_bottleneck(const struct search *search, const struct candidat
 	const struct speed_estimate *speed = &candidate->plan->speed;
 	const struct workload *workload = &search->request->workload;
 	bool is_serving = workload->task == TASK_INFERENCE;
-	bool is_reading = is_serving && prompt_share(workload, speed) > 0.5;
+	bool is_pipeline = workload->architecture->media != NULL;
+	bool is_reading = is_serving && !is_pipeline && prompt_share(workload, speed) > 0.5;
 	const struct speed_phase *phase = is_reading   ? &speed->prefill
 					  : is_serving ? &speed->decode
 						       : &speed->step;
-	double whole = phase->seconds > 0 ? phase->seconds / 100 : 1;
+	const char *what = workload_only_reads(workload) ? "Reading an input"
+			   : is_reading			 ? "Reading a prompt"
+			   : is_serving			 ? "Generating a token"
+							 : "A training step";
 	char bound[DURATION_TEXT], took[DURATION_TEXT], share[2 * DURATION_TEXT] = "";
+	double whole;
 
+	if (is_pipeline)
+		phase = recommend_media_phase(workload, speed, &what);
+	whole = phase->seconds > 0 ? phase->seconds / 100 : 1;
 	phase_text(phase, bound, took);
 	if (is_reading && !workload_only_reads(workload))
 		snprintf(share, sizeof(share), "which takes %.0f %% of the time, ",
@@ -226,14 +235,11 @@ static void reason_bottleneck(const struct search *search, const struct candidat
 		 arena_printf(arena,
 			      "%s%s%sis bound by %s: of its %s, arithmetic alone would take %.0f "
 			      "%%, memory traffic %.0f %%, communication %.0f %%.",
-			      workload_only_reads(workload) ? "Reading an input"
-			      : is_reading		    ? "Reading a prompt"
-			      : is_serving		    ? "Generating a token"
-							    : "A training step",
-			      *share ? ", " : " ", share, bound, took,
+			      what, *share ? ", " : " ", share, bound, took,
 			      phase->compute_seconds / whole, phase->memory_seconds / whole,
 			      phase->communication_seconds / whole));
-	if (is_serving && !is_reading && phase->bottleneck == BOTTLENECK_MEMORY_BANDWIDTH &&
+	if (is_serving && !is_pipeline && !is_reading &&
+	    phase->bottleneck == BOTTLENECK_MEMORY_BANDWIDTH &&
 	    phase->compute_seconds < 0.5 * phase->seconds)
 		note_add(
 			out->reasons, &out->reasons_count, "memory_bound",
@@ -258,6 +264,33 @@ static void reason_load(const struct workload *workload, const struct plan *plan
 			      100 * PLAN_TARGET_LOAD, plan->wait_seconds));
 }
 
+/* Sound by the clock, and what pictures take of the cache and of the time to the first token. */
+static void reason_senses(const struct workload *workload, const struct candidate *candidate,
+			  struct arena *arena, struct recommendation *out)
+{
+	const struct speed_estimate *speed = &candidate->plan->speed;
+	double seconds = workload_sound_seconds(workload);
+
+	if (seconds > 0)
+		note_add(
+			out->reasons, &out->reasons_count, "sound",
+			arena_printf(arena,
+				     "%.4g seconds of sound a second over all copies; a request of "
+				     "%.4g s takes %.3g s.",
+				     speed->requests_per_second * seconds, seconds,
+				     speed_request_seconds(workload, speed)));
+	if (workload->media_tokens > 0)
+		note_add(out->reasons, &out->reasons_count, "media_tokens",
+			 arena_printf(arena,
+				      "Of the %.0f tokens that a sequence holds %.0f (%.0f %%) are "
+				      "%s: so much of the KV cache; the tower takes %.0f %% of the "
+				      "time to the first token.",
+				      workload->full_context, workload->media_tokens,
+				      100 * workload->media_tokens / workload->full_context,
+				      seconds > 0 ? "sound" : "pictures",
+				      100 * speed->tower_seconds / speed->ttft_seconds));
+}
+
 static void reason_speed(const struct search *search, const struct candidate *candidate,
 			 struct arena *arena, struct recommendation *out)
 {
@@ -265,6 +298,10 @@ static void reason_speed(const struct search *search, const struct candidate *ca
 	const struct speed_estimate *speed = &candidate->plan->speed;
 	char took[DURATION_TEXT], work[DURATION_TEXT];
 
+	if (workload->architecture->media) {
+		recommend_media_speed(workload, candidate, arena, out);
+		return;
+	}
 	if (workload_only_reads(workload))
 		note_add(out->reasons, &out->reasons_count, "serves",
 			 arena_printf(arena,
@@ -288,6 +325,7 @@ static void reason_speed(const struct search *search, const struct candidate *ca
 				candidate->plan->layout.sequences > 1 ? "s" : "",
 				speed->ttft_seconds, speed->tpot_seconds * 1e3));
 	if (workload->task == TASK_INFERENCE) {
+		reason_senses(workload, candidate, arena, out);
 		if (workload->requests_per_second > 0)
 			reason_load(workload, candidate->plan, arena, out);
 		return;

@@ -18,7 +18,8 @@
 /* From here on a person would look for a cheaper way. */
 #define EXPENSIVE_RUN_MICROS (50 * MICROS_PER_USD)
 #define EXPENSIVE_MONTH_MICROS (500 * MICROS_PER_USD)
-/* A job is worth spreading over nodes when it ends this much sooner, or so few others hold it. */
+/* A job is worth spreading over nodes when it ends this much sooner, or sooner at all where so few
+ * others hold it. */
 #define SOONER 0.8
 #define FEW_ANSWERS 5
 /* One on several nodes may cost as much as the last of so many answers. */
@@ -75,7 +76,7 @@ static const char *end_text(struct arena *arena, const struct cost *cost)
 	if (cost->basis == COST_MONTH)
 		return " a month";
 	if (cost->basis == COST_UNIT)
-		return " a million tokens";
+		return cost_unit_words(cost->unit);
 	duration_text(cost->elapsed_seconds, took);
 	return arena_printf(arena, " in all, after %s", took);
 }
@@ -110,16 +111,32 @@ static const char *spread_text(struct arena *arena, const struct recommendation 
 			    result->offer->provider, usd_text(cost->total_micros).text, end);
 }
 
-static bool is_worth_spreading(const struct recommend_answer *before,
+/* Fits no better, costs no less and ends no sooner than the first answer. */
+static bool is_pointless(const struct recommend_answer *before, const struct recommendation *result)
+{
+	const struct recommendation *first = before->recommendations;
+
+	return before->recommendations_count && result->plan.fit <= first->plan.fit &&
+	       result->cost.total_micros >= first->cost.total_micros &&
+	       result->cost.elapsed_seconds >= first->cost.elapsed_seconds;
+}
+
+/* Cheaper or, for more money, sooner: much so where there are other answers. */
+static bool is_worth_spreading(const struct recommend_request *request,
+			       const struct recommend_answer *before,
 			       const struct recommendation *best,
 			       const struct recommendation *result)
 {
+	bool is_few;
+
 	if (is_better(best, result))
 		return true;
 	if (best->plan.fit != result->plan.fit)
 		return false;
-	return before->recommendations_count < FEW_ANSWERS ||
-	       result->cost.elapsed_seconds < SOONER * best->cost.elapsed_seconds;
+	/* A caller who asked for two answers and got them has not got few. */
+	is_few = before->recommendations_count <
+		 (request->limit < FEW_ANSWERS ? request->limit : FEW_ANSWERS);
+	return result->cost.elapsed_seconds < (is_few ? 1 : SOONER) * best->cost.elapsed_seconds;
 }
 
 /* The cheapest that takes several nodes, on as few at most as give one, and that costs no more than
@@ -151,7 +168,8 @@ static bool spread_remedy(const struct recommend_request *request,
 			const char *text;
 
 			if (result->cost.nodes < 2 || is_under(&bar, result) ||
-			    !is_worth_spreading(out, best, result))
+			    is_pointless(out, result) ||
+			    !is_worth_spreading(request, out, best, result))
 				continue;
 			text = spread_text(arena, result);
 			if (text)
@@ -223,7 +241,8 @@ bool recommend_remedies(const struct recommend_request *request, const struct ca
 				     search_filters_alike(request, other) ? screen : NULL, &bar,
 				     arena, &answer, error))
 			return false;
-		if (!answer.recommendations_count || !is_better(cheapest, answer.recommendations))
+		if (!answer.recommendations_count || !is_better(cheapest, answer.recommendations) ||
+		    is_pointless(out, answer.recommendations))
 			continue;
 		*remedy = (struct remedy){
 			recommend_changes[i].code,

@@ -15,15 +15,18 @@
 /* Tokens of training or requests of inference that are paid for; of a service a second's. */
 static double work_units(const struct workload *workload)
 {
-	double counted = (double)(workload->output_tokens > 0 ? workload->output_tokens
-							      : workload->prompt_tokens);
+	enum cost_unit unit;
+	double one = cost_unit_tokens(workload, &unit);
+	double counted =
+		workload->passes *
+		(workload->output_tokens > 0 ? (double)workload->output_tokens : workload->prompt);
 
 	if (workload->task != TASK_INFERENCE)
-		return workload->tokens > 0 ? workload->tokens : 1e6;
+		return workload->tokens > 0 ? workload->tokens : one;
 	if (workload->requests > 0)
 		return workload->requests;
 	if (workload->mode == SERVING_BATCH)
-		return 1e6 / counted;
+		return workload->architecture->media ? one : one / counted;
 	return workload->requests_per_second / PLAN_TARGET_LOAD;
 }
 

@@ -264,15 +264,13 @@ static void warn_assumed(struct warner *warner)
 static void warn_model(struct warner *warner)
 {
 	const struct workload *workload = warner->workload;
-	const struct architecture *architecture = workload->architecture;
-	double asked = workload->task == TASK_INFERENCE ? workload->full_context
-							: (double)workload->sequence_length;
+	struct workload_length length;
 
-	if (architecture->max_context > 0 && asked > architecture->max_context)
+	if (workload_is_beyond(workload, &length))
 		warn(warner, "beyond_context",
 		     arena_printf(warner->arena,
-				  "%.0f tokens are more than the %d that the model was made for.",
-				  asked, architecture->max_context));
+				  "%.0f tokens are more than the %.0f that the model was made for.",
+				  length.tokens, length.most));
 	if (warner->shape->count_milli % COUNT_MILLI_ONE)
 		warn(warner, "slice",
 		     arena_strdup(

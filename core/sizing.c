@@ -17,6 +17,8 @@ static const int gpu_counts[] = {1, 2, 4, 8, 16};
 #define WEIGHT_CHOICES 3
 static const enum format weight_formats[WEIGHT_CHOICES - 1] = {FORMAT_FP8, FORMAT_AWQ};
 static const enum format gguf_formats[WEIGHT_CHOICES - 1] = {FORMAT_Q8_0, FORMAT_Q4_K_M};
+static const enum format converted_formats[WEIGHT_CHOICES - 1] = {FORMAT_INT8};
+static const enum format pipeline_formats[WEIGHT_CHOICES - 1] = {FORMAT_FP8, FORMAT_NF4};
 static const enum format kv_formats[] = {FORMAT_BF16, FORMAT_FP8};
 /* llama.cpp's 8 bits are integers; transformers' cache is tried in 16 bit alone. */
 static const enum format gguf_kv_formats[] = {FORMAT_BF16, FORMAT_INT8};
@@ -148,17 +150,50 @@ static void set_gpus(struct layout *layout, int gpus)
 /* The weights as published, then in the formats that the engine knows with fewer bits. */
 static int weight_choices(const struct workload *workload, enum format out[WEIGHT_CHOICES])
 {
-	const enum format *list =
-		workload->engine == ENGINE_LLAMA_CPP ? gguf_formats : weight_formats;
+	const enum format *list = workload->architecture->media		   ? pipeline_formats
+				  : workload->engine == ENGINE_LLAMA_CPP   ? gguf_formats
+				  : workload->engine == ENGINE_CTRANSLATE2 ? converted_formats
+									   : weight_formats;
 	struct layout single;
 	int count = 1;
 
 	sizing_single_layout(workload, &single);
 	out[0] = single.weight_format;
 	for (int i = 0; workload->weight_format == FORMAT_AUTO && i < WEIGHT_CHOICES - 1; i++)
-		if (format_facts(list[i])->linear_bits < format_facts(out[0])->linear_bits)
+		if (list[i] != FORMAT_AUTO &&
+		    format_facts(list[i])->linear_bits < format_facts(out[0])->linear_bits)
 			out[count++] = list[i];
 	return count;
+}
+
+/* A pipeline over all GPUs of a node: they share the sequence of tokens, and may share the weights.
+ */
+static void pipeline_on(struct enumeration *list, int gpus)
+{
+	static const enum sharding ways[] = {SHARDING_NONE, SHARDING_ZERO3};
+	const struct workload *workload = list->workload;
+	const struct media_denoiser *denoiser = &workload->architecture->media->denoiser;
+	enum format weights[WEIGHT_CHOICES];
+	struct layout layout;
+
+	if (gpus > NODE_GPUS ||
+	    (workload_has(workload, WORKLOAD_context_parallel) &&
+	     workload->context_parallel != gpus) ||
+	    (gpus > 1 && (denoiser->unet.levels || denoiser->blocks[0].heads % gpus ||
+			  workload->media_offload != MEDIA_OFFLOAD_NONE)))
+		return;
+	sizing_single_layout(workload, &layout);
+	set_gpus(&layout, gpus);
+	layout.context_parallel = gpus;
+	for (int w = 0, choices = weight_choices(workload, weights); w < choices; w++)
+		for (int i = 0; i < (gpus > 1 ? 2 : 1); i++) {
+			if (gpus > 1 && workload->sharding != SHARDING_AUTO &&
+			    workload->sharding != (int)ways[i])
+				continue;
+			layout.weight_format = weights[w];
+			layout.sharding = ways[i];
+			add(list, &layout);
+		}
 }
 
 /* One model over all GPUs of a node: more copies only repeat the same memory. */
@@ -179,7 +214,8 @@ static void serve_on(struct enumeration *list, int gpus)
 	layout.pipeline_parallel =
 		asked(workload->pipeline_parallel,
 		      workload->tensor_parallel ? gpus / (int)workload->tensor_parallel : 1);
-	if (gpus > NODE_GPUS || layout.pipeline_parallel < 1)
+	if (gpus > NODE_GPUS || layout.pipeline_parallel < 1 ||
+	    (gpus > 1 && !workload_may_split(workload)))
 		return;
 	layout.tensor_parallel = asked(workload->tensor_parallel, gpus / layout.pipeline_parallel);
 	if (layout.tensor_parallel < 1 ||
@@ -196,7 +232,8 @@ static void serve_on(struct enumeration *list, int gpus)
 							   : kv_formats[k];
 			add(list, &layout);
 			if (workload->kv_format != FORMAT_AUTO || workload_only_reads(workload) ||
-			    workload->engine == ENGINE_TRANSFORMERS)
+			    workload->engine == ENGINE_TRANSFORMERS ||
+			    workload->engine == ENGINE_CTRANSLATE2)
 				break;
 		}
 	}
@@ -237,7 +274,9 @@ static void train_on(struct enumeration *list, int gpus)
 	/* Megatron splits the model inside the node. */
 	layout.tensor_parallel =
 		asked(workload->tensor_parallel,
-		      workload->stack == STACK_MEGATRON ? layout.gpus_per_node : 1);
+		      workload->stack == STACK_MEGATRON && !workload->architecture->media
+			      ? layout.gpus_per_node
+			      : 1);
 	layout.pipeline_parallel = asked(workload->pipeline_parallel, 1);
 	layout.context_parallel = asked(workload->context_parallel, 1);
 	layout.expert_parallel = asked(workload->expert_parallel, 1);
@@ -281,7 +320,9 @@ bool sizing_compute(const struct workload *workload, struct arena *arena, struct
 	sizing_single_layout(workload, &single);
 	memory_estimate(&list.basis, &single, NULL, &out->memory);
 	for (i = 0; i < GPU_COUNTS; i++) {
-		if (workload->task == TASK_INFERENCE)
+		if (workload->task == TASK_INFERENCE && workload->architecture->media)
+			pipeline_on(&list, gpu_counts[i]);
+		else if (workload->task == TASK_INFERENCE)
 			serve_on(&list, gpu_counts[i]);
 		else
 			train_on(&list, gpu_counts[i]);

@@ -12,6 +12,7 @@
 #include "core/accelerator.h"
 #include "core/fabric.h"
 #include "core/layout.h"
+#include "core/media.h"
 #include "core/workload.h"
 
 enum bottleneck {
@@ -44,8 +45,14 @@ struct speed_estimate {
 	struct speed_phase prefill,
 		decode; /* of one prompt; of one token of all resident sequences */
 	double ttft_seconds, tpot_seconds;
+	double tower_seconds;		/* of the prefill: pictures or sound through the tower */
 	double input_tokens_per_second; /* saturated, all replicas */
 	double requests_per_second;	/* saturated, all replicas */
+
+	/* A pipeline (media.h), inference: of one batch on one replica, all steps together. */
+	struct speed_phase media[MEDIA_PHASES];
+	double batch_seconds;	 /* from the prompts to the items; `step` is one step of it */
+	double items_per_second; /* all replicas */
 
 	enum bottleneck bottleneck; /* of the phase that takes the most time */
 	double low_factor,
@@ -53,8 +60,24 @@ struct speed_estimate {
 	bool link_is_assumed;
 };
 
+/* Of a pipeline, what depends on the workload alone: work of one item. */
+struct speed_media {
+	struct media_work encode; /* of all encoders */
+	struct media_work decode; /* of the decoder, tiles and all; in training, the encoder */
+	struct media_work pass;	  /* of the denoiser */
+	double items;		  /* a batch */
+	double passes;		  /* a step */
+	double denoiser_bytes, encoder_bytes, vae_bytes; /* of weights; denoiser: one copy */
+	double exchanged_elements; /* of an item and pass, through one all-to-all of queries, all
+				      attention that runs over the whole item */
+	double exchanges;	   /* of those attentions */
+	double blocks;
+	double linear_parameters; /* of the denoiser, that formats take hold of */
+};
+
 struct speed_basis {
 	const struct workload *workload;
+	struct speed_media media; /* where the model is a pipeline */
 	const struct accelerator *accelerator;
 	struct parameter_count parameters;
 	double linear_flops;	/* of one token's forward pass in the matrices alone: training, the
@@ -71,7 +94,10 @@ struct speed_basis {
 				 */
 	double peak_flops;	/* the same at the datasheet's dense peak */
 	double highest_flops;	/* the higher of that and attention's: what utilisation is of */
+	bool is_low;		/* they are in 8 or 4 bit */
 	double powered_flops;	/* the same as far as the card's power goes */
+	double half_flops;	/* as compute_flops, in 16 bit */
+	double single_flops;	/* the same in fp32, or TF32 where there is that */
 	double memory_bytes_per_second; /* reachable */
 	enum format weight_format;
 	double weight_bytes;	/* of all weights in that format */
@@ -85,6 +111,8 @@ struct speed_basis {
 	 * that only the prompt passes (an encoder). */
 	double prompt_flops, prompt_traffic_bytes, prompt_layers, prompt_weights;
 	double prompt_head_flops; /* of prompt_flops: the head, which a prompt passes once */
+	double cross_elements;	  /* of cache_elements: keys and values of the source */
+	double tower_flops, tower_attention; /* inference: what the tower does for one request */
 	/* Of routed experts the widest, and the share of all tokens that one gets; 0 = dense. */
 	double expert_width, expert_chance;
 	/* Attention over latents, and what it takes of the FLOPs of heads: each scores whole
@@ -140,6 +168,10 @@ struct speed_copy {
 void speed_estimate_load(const struct speed_basis *basis, const struct layout *layout,
 			 const struct fabric *fabric, struct speed_copy *copy,
 			 struct speed_estimate *out);
+
+/* Inference: from the arrival of a request to its last token, all its windows of sound one after
+ * the other. */
+double speed_request_seconds(const struct workload *workload, const struct speed_estimate *speed);
 
 /* Inference: of one replica, what so many do. */
 void speed_replicate(struct speed_estimate *speed, int replicas);

@@ -23,6 +23,9 @@ static struct support_verdict amd_serving(const struct workload *workload, enum 
 	if (workload->engine == ENGINE_TENSORRT_LLM)
 		return VERDICT(SUPPORT_NO, "engine_needs_nvidia",
 			       "TensorRT-LLM runs on NVIDIA cards only.");
+	if (workload->engine == ENGINE_CTRANSLATE2)
+		return VERDICT(SUPPORT_NO, "engine_needs_nvidia",
+			       "CTranslate2 runs on NVIDIA cards only.");
 	if (format == FORMAT_AUTO)
 		return RUNS;
 	if (format == FORMAT_NVFP4)
@@ -94,6 +97,9 @@ static struct support_verdict never_ported(const struct workload *workload,
 	if (workload->engine == ENGINE_TENSORRT_LLM)
 		return VERDICT(SUPPORT_NO, "engine_needs_nvidia",
 			       "TensorRT-LLM runs on NVIDIA cards only.");
+	if (workload->engine == ENGINE_CTRANSLATE2)
+		return VERDICT(SUPPORT_NO, "engine_needs_nvidia",
+			       "CTranslate2 runs on NVIDIA cards only.");
 	if (workload->engine == ENGINE_LLAMA_CPP && !is_intel_gpu)
 		return VERDICT(SUPPORT_NO, "engine_needs_gpu",
 			       "llama.cpp has no backend for this accelerator.");

@@ -60,8 +60,8 @@ const struct spot_band spot_bands[] = {
 const size_t spot_bands_count = sizeof(spot_bands) / sizeof(spot_bands[0]);
 
 /* Middle of each band; the last has no upper end and is taken as 25 %. */
-static const double band_frequency[] = {0.025, 0.075, 0.125, 0.175, 0.25};
-#define BAND_TOP 4
+static const double band_frequency[TERMS_BANDS] = {0.025, 0.075, 0.125, 0.175, 0.25};
+#define BAND_TOP (TERMS_BANDS - 1)
 
 static const struct spot_band *band_find(const char *type, const char *region)
 {
@@ -83,16 +83,26 @@ static const struct spot_band *band_find(const char *type, const char *region)
 	return NULL;
 }
 
+const char *terms_band_text(int told_band)
+{
+	static const char *const texts[TERMS_BANDS] = {"<5%", "5-10%", "10-15%", "15-20%", ">20%"};
+
+	return told_band >= 1 && told_band <= TERMS_BANDS ? texts[told_band - 1] : "";
+}
+
 double terms_spot_interruptions_per_hour(const char *provider, const char *instance_type,
-					 const char *region)
+					 const char *region, int told_band)
 {
 	const struct terms *terms = terms_find(provider);
-	const struct spot_band *band = NULL;
+	const struct spot_band *known = NULL;
+	int band = told_band >= 1 && told_band <= TERMS_BANDS ? told_band - 1 : -1;
 
-	if (names_compare(provider, "aws") == 0)
-		band = band_find(instance_type, region);
-	if (band)
-		return TERMS_SPOT_QUARTILE_PER_HOUR * log1p(-band_frequency[band->band]) /
+	if (band < 0 && names_compare(provider, "aws") == 0)
+		known = band_find(instance_type, region);
+	if (known)
+		band = known->band;
+	if (band >= 0)
+		return TERMS_SPOT_QUARTILE_PER_HOUR * log1p(-band_frequency[band]) /
 		       log1p(-band_frequency[BAND_TOP]);
 	return terms ? terms->spot_interruptions_per_hour : UNKNOWN_AMOUNT;
 }

@@ -69,10 +69,15 @@ extern const size_t spot_bands_count;
  */
 #define TERMS_SPOT_QUARTILE_PER_HOUR 0.25
 
-/* Reclaims of one instance an hour: by type and region where they are published (AWS), else the
- * provider's figure; NAN when there is none. */
+/* Reclaims of one instance an hour: by the band that the feed told with the price, else by type and
+ * region as AWS told them on the table's day, else the provider's figure; NAN when there is none.
+ * `told_band` as in struct offer. */
 double terms_spot_interruptions_per_hour(const char *provider, const char *instance_type,
-					 const char *region);
+					 const char *region, int told_band);
+
+/* "5-10%", as AWS calls it; "" for a band that there is not. */
+const char *terms_band_text(int told_band);
+#define TERMS_BANDS 5
 
 /* NULL when the provider is not in the table: every term is then unknown. */
 const struct terms *terms_find(const char *provider);

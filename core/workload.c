@@ -6,6 +6,7 @@
 
 #include "core/workload_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,14 @@ static const char *const task_text[TASKS] = {
 	[TASK_INFERENCE] = "inference",
 };
 static const char *const method_text[METHODS] = {
-	[METHOD_FULL] = "full",	      [METHOD_LORA] = "lora",	  [METHOD_QLORA] = "qlora",
-	[METHOD_ADAPTER] = "adapter", [METHOD_PREFIX] = "prefix", [METHOD_PROMPT] = "prompt",
+	[METHOD_FULL] = "full",
+	[METHOD_LORA] = "lora",
+	[METHOD_QLORA] = "qlora",
+	[METHOD_ADAPTER] = "adapter",
+	[METHOD_PREFIX] = "prefix",
+	[METHOD_PROMPT] = "prompt",
+	[METHOD_DREAMBOOTH] = "dreambooth",
+	[METHOD_TEXTUAL_INVERSION] = "textual_inversion",
 };
 static const char *const stack_text[STACKS] = {
 	[STACK_HUGGINGFACE] = "huggingface", [STACK_TORCHTITAN] = "torchtitan",
@@ -80,6 +87,21 @@ static const char *const engine_text[ENGINES] = {
 	[ENGINE_TENSORRT_LLM] = "tensorrt_llm",
 	[ENGINE_TRANSFORMERS] = "transformers",
 	[ENGINE_LLAMA_CPP] = "llama_cpp",
+	[ENGINE_CTRANSLATE2] = "ctranslate2",
+};
+static const char *const media_offload_text[MEDIA_OFFLOADS] = {
+	[MEDIA_OFFLOAD_NONE] = "none",
+	[MEDIA_OFFLOAD_MODEL] = "model",
+	[MEDIA_OFFLOAD_GROUP] = "group",
+	[MEDIA_OFFLOAD_SEQUENTIAL] = "sequential",
+};
+static const char *const media_engine_text[MEDIA_ENGINES] = {
+	[MEDIA_ENGINE_PYTORCH] = "pytorch",
+	[MEDIA_ENGINE_TENSORRT] = "tensorrt",
+};
+static const char *const attention_kernels_text[ATTENTION_KERNELS] = {
+	[ATTENTION_KERNELS_FLASH2] = "flash2",
+	[ATTENTION_KERNELS_FLASH3] = "flash3",
 };
 static const char *const serving_mode_text[SERVING_MODES] = {
 	[SERVING_INTERACTIVE] = "interactive",
@@ -98,13 +120,16 @@ const struct names sharding_names = {sharding_text, SHARDINGS};
 const struct names offload_names = {offload_text, OFFLOADS};
 const struct names lora_targets_names = {lora_targets_text, LORA_TARGETS};
 const struct names engine_names = {engine_text, ENGINES};
+const struct names media_offload_names = {media_offload_text, MEDIA_OFFLOADS};
+const struct names media_engine_names = {media_engine_text, MEDIA_ENGINES};
+const struct names attention_kernels_names = {attention_kernels_text, ATTENTION_KERNELS};
 const struct names serving_mode_names = {serving_mode_text, SERVING_MODES};
 
 const struct workload_field workload_fields[WORKLOAD_FIELD_COUNT] = {
-#define X(kind, field, names, least, most, tasks)                                                  \
-	[WORKLOAD_##                                                                               \
-		field] = {#field, FIELD_##kind, offsetof(struct workload, field), names, least,    \
-			  most,	  tasks},
+#define X(kind, field, names, least, most, tasks, media)                                           \
+	[WORKLOAD_##field] = {#field, FIELD_##kind, offsetof(struct workload, field),              \
+			      names,  least,	    most,                                          \
+			      tasks,  media},
 	WORKLOAD_FIELDS(X)
 #undef X
 };
@@ -117,7 +142,9 @@ bool workload_base_is_frozen(const struct workload *workload)
 bool workload_only_reads(const struct workload *workload)
 {
 	return workload->task == TASK_INFERENCE &&
-	       workload->architecture->modality == MODALITY_EMBEDDING;
+	       (workload->architecture->modality == MODALITY_EMBEDDING ||
+		(workload->architecture->modality == MODALITY_AUDIO &&
+		 !workload->architecture->vocab && !workload->architecture->media));
 }
 
 bool workload_is_endpoint(const struct workload *workload)
@@ -128,13 +155,15 @@ bool workload_is_endpoint(const struct workload *workload)
 
 bool workload_needs_transformers(const struct workload *workload)
 {
-	static const char *const families[] = {"rwkv", "rwkv5", "recurrent_gemma"};
+	static const char *const families[] = {"rwkv", "rwkv5", "recurrent_gemma", "bark"};
 	const struct architecture *architecture = workload->architecture;
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
 		if (strcmp(architecture->family, families[i]) == 0)
 			return true;
-	return architecture_has_source(architecture) || !architecture->vocab;
+	/* Whisper they have: an encoder of sound is one of their own. */
+	return (architecture_has_source(architecture) && !workload_hears(workload)) ||
+	       !architecture->vocab;
 }
 
 double workload_sequence_tokens(const struct workload *workload)
@@ -245,6 +274,25 @@ static void check_ranges(const struct workload *workload, const char *prefix, st
 	}
 }
 
+unsigned workload_field_tasks(const struct workload *workload, enum workload_field_id id)
+{
+	const struct workload_field *field = &workload_fields[id];
+
+	return workload->architecture->media ? field->media_tasks : field->tasks;
+}
+
+/* Which models do not take a field that others do. */
+static const char *kind_of_model(const struct workload *workload, enum workload_field_id id)
+{
+	const struct workload_field *field = &workload_fields[id];
+	unsigned task = TASK_BIT((unsigned)workload->task);
+
+	if (!((field->tasks | field->media_tasks) & task))
+		return "";
+	return workload->architecture->media ? " of a model of pictures or sound"
+					     : " of a model of tokens";
+}
+
 /* Fields of another task are refused: to ignore them would answer another question. */
 static void check_tasks(const struct workload *workload, const char *prefix, struct error *error)
 {
@@ -252,11 +300,15 @@ static void check_tasks(const struct workload *workload, const char *prefix, str
 
 	for (enum workload_field_id id = 0; id < WORKLOAD_FIELD_COUNT; id++)
 		if (workload_has(workload, id) &&
-		    !(workload_fields[id].tasks & TASK_BIT((unsigned)workload->task)))
+		    !(workload_field_tasks(workload, id) & TASK_BIT((unsigned)workload->task)))
 			error_add(error, workload_pointer(prefix, id, pointer), "not_applicable",
-				  NULL, "task %s does not take %s",
+				  NULL, "task %s%s does not take %s%s",
 				  names_text(&task_names, workload->task),
-				  workload_fields[id].name);
+				  kind_of_model(workload, id), workload_fields[id].name,
+				  id == WORKLOAD_steps && workload->task != TASK_INFERENCE
+					  ? ", which are of denoising: say how much to train by "
+					    "examples and epochs"
+					  : "");
 }
 
 /* task, and for fine-tuning method: nothing sensible can be assumed for them. */
@@ -271,10 +323,12 @@ static bool check_required(const struct workload *workload, const char *prefix, 
 	if (!is_valid_enum(&workload_fields[WORKLOAD_task], workload->task))
 		return false; /* check_ranges() has said so */
 	if (workload->task == TASK_FINETUNE && !workload_has(workload, WORKLOAD_method))
-		return error_add(error, workload_pointer(prefix, WORKLOAD_method, pointer),
-				 "required", NULL,
-				 "method is required for fine-tuning: full, lora, qlora, adapter, "
-				 "prefix or prompt (memory differs several-fold)");
+		return error_add(
+			error, workload_pointer(prefix, WORKLOAD_method, pointer), "required", NULL,
+			"method is required for fine-tuning: full, lora, qlora, %s (memory "
+			"differs several-fold)",
+			workload->architecture->media ? "dreambooth or textual_inversion"
+						      : "adapter, prefix or prompt");
 	return true;
 }
 
@@ -289,8 +343,6 @@ bool workload_complete(struct workload *workload, const char *prefix, struct err
 	check_tasks(workload, prefix, error);
 	workload_check_contradictions(workload, prefix, error);
 	if (error->count + error->dropped != before)
-		return false;
-	if (!workload_check_supported(workload, prefix, error))
 		return false;
 	workload_fill(workload);
 	/* Both, so that one answer names every fault. */

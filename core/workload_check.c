@@ -4,7 +4,6 @@
  */
 #include "core/workload_parts.h"
 
-#include <math.h>
 #include <stdio.h>
 
 struct pair {
@@ -26,6 +25,8 @@ static const struct pair exclusive[] = {
 	 "cross_entropy says more and took its place"},
 	{WORKLOAD_concurrency, WORKLOAD_requests_per_second,
 	 "a rate decides how many requests run at once"},
+	{WORKLOAD_audio_hours, WORKLOAD_requests,
+	 "requests times seconds already is the amount of sound"},
 };
 
 /* Fields that only some methods take. */
@@ -41,7 +42,10 @@ static const struct {
 	{WORKLOAD_optimizer_in_backward, 1u << METHOD_FULL},
 	{WORKLOAD_prefix_tokens, 1u << METHOD_PREFIX | 1u << METHOD_PROMPT},
 	{WORKLOAD_base_format, 1u << METHOD_LORA | 1u << METHOD_QLORA | 1u << METHOD_ADAPTER |
-				       1u << METHOD_PREFIX | 1u << METHOD_PROMPT},
+				       1u << METHOD_PREFIX | 1u << METHOD_PROMPT |
+				       1u << METHOD_TEXTUAL_INVERSION},
+	{WORKLOAD_prior_preservation,
+	 1u << METHOD_FULL | 1u << METHOD_LORA | 1u << METHOD_QLORA | 1u << METHOD_DREAMBOOTH},
 };
 
 /* What only a model that generates takes, by its output or by its cache. */
@@ -53,14 +57,17 @@ static bool is_of_generation(enum workload_field_id field)
 
 static bool model_takes(const struct workload *workload, enum workload_field_id field)
 {
+	if (workload->architecture->media)
+		return workload_media_takes(workload, field);
 	if (field == WORKLOAD_target_length)
 		return architecture_has_source(workload->architecture);
-	return !(workload_only_reads(workload) && is_of_generation(field));
+	return workload_takes_sense(workload, field) &&
+	       !(workload_only_reads(workload) && is_of_generation(field));
 }
 
 bool workload_takes(const struct workload *workload, enum workload_field_id field)
 {
-	if (!(workload_fields[field].tasks & TASK_BIT((unsigned)workload->task)) ||
+	if (!(workload_field_tasks(workload, field) & TASK_BIT((unsigned)workload->task)) ||
 	    !model_takes(workload, field))
 		return false;
 	for (size_t i = 0; i < sizeof(of_method) / sizeof(of_method[0]); i++)
@@ -72,6 +79,8 @@ bool workload_takes(const struct workload *workload, enum workload_field_id fiel
 		return workload_has(workload, field);
 	if (field == WORKLOAD_galore_rank)
 		return workload->optimizer == OPTIMIZER_GALORE_ADAMW;
+	if (workload->architecture->media)
+		return true;
 	if (field == WORKLOAD_sequence_parallel || field == WORKLOAD_pipeline_chunks ||
 	    field == WORKLOAD_context_parallel || field == WORKLOAD_expert_parallel)
 		return workload->stack == STACK_MEGATRON || workload->stack == STACK_TORCHTITAN;
@@ -87,10 +96,25 @@ static void contradiction(enum workload_field_id field, const char *prefix, stru
 		  "%s and %s cannot both be given: %s", workload_fields[field].name, other, why);
 }
 
+/* Bits of enum method. */
+static unsigned methods_of(const struct workload *workload)
+{
+	unsigned both = 1u << METHOD_FULL | 1u << METHOD_LORA | 1u << METHOD_QLORA;
+
+	return both | (workload->architecture->media
+			       ? 1u << METHOD_DREAMBOOTH | 1u << METHOD_TEXTUAL_INVERSION
+			       : 1u << METHOD_ADAPTER | 1u << METHOD_PREFIX | 1u << METHOD_PROMPT);
+}
+
 static void check_method(const struct workload *workload, const char *prefix, struct error *error)
 {
 	char pointer[WORKLOAD_POINTER];
 
+	if (!(methods_of(workload) >> workload->method & 1u))
+		error_add(error, workload_pointer(prefix, WORKLOAD_method, pointer),
+			  "not_applicable", "lora", "method %s is not one for models of %s",
+			  names_text(&method_names, workload->method),
+			  workload->architecture->media ? "pictures or sound" : "tokens");
 	for (size_t i = 0; i < sizeof(of_method) / sizeof(of_method[0]); i++) {
 		enum workload_field_id field = of_method[i].field;
 
@@ -103,6 +127,24 @@ static void check_method(const struct workload *workload, const char *prefix, st
 	}
 }
 
+/* Which models take a field that this one does not. */
+static const char *why_not(const struct workload *workload, enum workload_field_id id)
+{
+	const char *why = workload_why_no_sense(id);
+
+	if (workload->architecture->media)
+		return workload->architecture->media->sample_rate > 0
+			       ? "is for pipelines that make pictures"
+			       : "is for pipelines that make video or sound";
+
+	if (why)
+		return why;
+	return id == WORKLOAD_target_length
+		       ? "is for models with an encoder and a decoder"
+		       : "is for models that generate; this one reads its input and puts out a "
+			 "vector or a score";
+}
+
 /* An embedder puts out a vector, whatever length was asked; only an encoder-decoder has a side for
  * targets. */
 static void check_model(const struct workload *workload, const char *prefix, struct error *error)
@@ -110,7 +152,8 @@ static void check_model(const struct workload *workload, const char *prefix, str
 	char pointer[WORKLOAD_POINTER];
 
 	for (enum workload_field_id id = 0; id < WORKLOAD_FIELD_COUNT; id++) {
-		bool is_task = workload_fields[id].tasks & TASK_BIT((unsigned)workload->task);
+		bool is_task =
+			workload_field_tasks(workload, id) & TASK_BIT((unsigned)workload->task);
 
 		if (!workload_has(workload, id) || !is_task || model_takes(workload, id))
 			continue;
@@ -118,11 +161,7 @@ static void check_model(const struct workload *workload, const char *prefix, str
 		if (id == WORKLOAD_output_tokens && workload->output_tokens == 0)
 			continue;
 		error_add(error, workload_pointer(prefix, id, pointer), "not_applicable", NULL,
-			  id == WORKLOAD_target_length
-				  ? "%s is for models with an encoder and a decoder"
-				  : "%s is for models that generate; this one reads its input and "
-				    "puts out a vector or a score",
-			  workload_fields[id].name);
+			  "%s %s", workload_fields[id].name, why_not(workload, id));
 	}
 }
 
@@ -201,7 +240,9 @@ static void check_training(const struct workload *workload, const char *prefix, 
 	    !workload_has(workload, WORKLOAD_examples) &&
 	    !workload_has(workload, WORKLOAD_total_tokens))
 		error_add(error, workload_pointer(prefix, WORKLOAD_epochs, pointer), "incomplete",
-			  NULL, "epochs needs tokens_per_epoch or examples");
+			  NULL, "epochs needs %s",
+			  workload->architecture->media ? "examples"
+							: "tokens_per_epoch or examples");
 	if (workload_has(workload, WORKLOAD_global_batch) &&
 	    workload_has(workload, WORKLOAD_micro_batch) && workload->micro_batch > 0 &&
 	    workload->global_batch % workload->micro_batch != 0)
@@ -227,6 +268,11 @@ void workload_check_contradictions(const struct workload *workload, const char *
 			contradiction(pair->b, prefix, error, workload_fields[pair->a].name,
 				      pair->why);
 	}
+	if (workload_speaks(workload) && workload_has(workload, WORKLOAD_seconds) &&
+	    workload_has(workload, WORKLOAD_output_tokens))
+		contradiction(WORKLOAD_output_tokens, prefix, error,
+			      workload_fields[WORKLOAD_seconds].name,
+			      "so many seconds of sound are so many tokens");
 	check_model(workload, prefix, error);
 	if (workload->task == TASK_FINETUNE)
 		check_method(workload, prefix, error);
@@ -264,102 +310,4 @@ bool workload_check_filled(const struct workload *workload, const char *prefix, 
 			"contradiction", NULL, "micro_batch %lld is more than global_batch %lld",
 			(long long)workload->micro_batch, (long long)workload->global_batch);
 	return is_good;
-}
-
-static bool is_supported_modality(enum modality modality)
-{
-	return modality == MODALITY_TEXT || modality == MODALITY_VISION_TEXT ||
-	       modality == MODALITY_EMBEDDING;
-}
-
-bool workload_check_supported(const struct workload *workload, const char *prefix,
-			      struct error *error)
-{
-	char pointer[WORKLOAD_POINTER];
-	enum modality modality = workload->architecture->modality;
-	bool is_supported = true;
-
-	if (!is_supported_modality(modality)) {
-		snprintf(pointer, sizeof(pointer), "%s/model", prefix);
-		error_add(error, pointer, "unsupported", NULL,
-			  "models of modality %s are not supported yet: text, vision-text and "
-			  "embedding are",
-			  names_text(&modality_names, (int)modality));
-		is_supported = false;
-	}
-	if (!is_supported)
-		error_set(error, ERROR_UNSUPPORTED,
-			  "the workload asks for what is not supported yet");
-	return is_supported;
-}
-
-/* Without an amount of work a unit is priced, which has neither start nor end. */
-static void warn_sessions(const struct workload *workload, const char *prefix,
-			  struct error *warnings)
-{
-	static const enum workload_field_id fields[] = {WORKLOAD_sessions, WORKLOAD_hours_per_day};
-	bool is_serving = workload->task == TASK_INFERENCE;
-	bool has_amount = is_serving
-				  ? workload->requests > 0 || workload->mode == SERVING_INTERACTIVE
-				  : workload->tokens > 0;
-	char pointer[WORKLOAD_POINTER];
-
-	for (size_t i = 0; !has_amount && i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (workload_has(workload, fields[i]))
-			error_add(warnings, workload_pointer(prefix, fields[i], pointer),
-				  "no_effect", NULL,
-				  "%s says nothing without an amount of work: give %s",
-				  workload_fields[fields[i]].name,
-				  is_serving ? "requests"
-					     : "total_tokens, tokens_per_epoch or examples");
-}
-
-/* Which format the weights are served in is then for the caller to say. */
-static void warn_format(const struct workload *workload, const char *prefix, struct error *warnings)
-{
-	char pointer[WORKLOAD_POINTER];
-
-	if (workload->task == TASK_INFERENCE && workload->architecture->native_format_unknown &&
-	    !workload_has(workload, WORKLOAD_weight_format))
-		error_add(
-			warnings, workload_pointer(prefix, WORKLOAD_weight_format, pointer),
-			"format_unknown", NULL,
-			"the configuration says that the weights are quantised, in a way that is "
-			"not known here: sizes are those of the formats tried; give weight_format");
-}
-
-static void warn_endpoint(const struct workload *workload, const char *prefix,
-			  struct error *warnings)
-{
-	char pointer[WORKLOAD_POINTER];
-
-	if (workload_is_endpoint(workload) && workload->fault_tolerant)
-		error_add(warnings, workload_pointer(prefix, WORKLOAD_fault_tolerant, pointer),
-			  "no_effect", NULL,
-			  "an interactive service at a rate is always on, and gets no spot "
-			  "machines even where it survives the loss of one");
-}
-
-void workload_warn(const struct workload *workload, const char *prefix, struct error *warnings)
-{
-	bool is_serving = workload->task == TASK_INFERENCE;
-	double asked = is_serving ? workload->full_context : (double)workload->sequence_length;
-	bool has_source = architecture_has_source(workload->architecture);
-	int most = workload->architecture->max_context;
-	char pointer[WORKLOAD_POINTER];
-
-	if (is_serving && has_source) /* made for so much on each side */
-		asked = fmax((double)workload->prompt_tokens, (double)workload->output_tokens);
-	if (most > 0 && asked > most)
-		error_add(warnings,
-			  workload_pointer(prefix,
-					   is_serving ? WORKLOAD_prompt_tokens
-						      : WORKLOAD_sequence_length,
-					   pointer),
-			  "beyond_context", NULL,
-			  "%.0f tokens are more than the %d that the model was made for", asked,
-			  most);
-	warn_endpoint(workload, prefix, warnings);
-	warn_sessions(workload, prefix, warnings);
-	warn_format(workload, prefix, warnings);
 }

@@ -252,7 +252,8 @@ static bool has_pages(const struct workload *workload)
 
 static bool is_contiguous(const struct workload *workload)
 {
-	return is_one_of(workload->engine, BIT(ENGINE_TRANSFORMERS) | BIT(ENGINE_LLAMA_CPP));
+	return is_one_of(workload->engine, BIT(ENGINE_TRANSFORMERS) | BIT(ENGINE_LLAMA_CPP) |
+						   BIT(ENGINE_CTRANSLATE2));
 }
 
 static bool paged_engine(const struct workload *workload)
@@ -262,8 +263,10 @@ static bool paged_engine(const struct workload *workload)
 
 static bool chunked_engine(const struct workload *workload)
 {
-	return workload->chunked_prefill ? workload->engine == ENGINE_TRANSFORMERS
-					 : workload->engine == ENGINE_LLAMA_CPP;
+	return workload->chunked_prefill
+		       ? is_one_of(workload->engine,
+				   BIT(ENGINE_TRANSFORMERS) | BIT(ENGINE_CTRANSLATE2))
+		       : workload->engine == ENGINE_LLAMA_CPP;
 }
 
 static bool rank_adapters(const struct workload *workload)
@@ -278,7 +281,12 @@ static bool weight_engine(const struct workload *workload)
 	bool is_file = format == FORMAT_AUTO || format == FORMAT_FP32 || format == FORMAT_BF16 ||
 		       format == FORMAT_FP16 || format == FORMAT_MXFP4 || format_is_gguf(format);
 
+	/* CTranslate2 quantises to 8 bits while it converts. */
+	bool is_converted = format == FORMAT_AUTO || format == FORMAT_FP32 ||
+			    format == FORMAT_BF16 || format == FORMAT_FP16 || format == FORMAT_INT8;
+
 	return (is_foreign && workload->engine == ENGINE_TENSORRT_LLM) ||
+	       (!is_converted && workload->engine == ENGINE_CTRANSLATE2) ||
 	       (!is_file && workload->engine == ENGINE_LLAMA_CPP);
 }
 
@@ -299,9 +307,9 @@ static bool cache_engine(const struct workload *workload)
 
 static const struct rule serving_rules[] = {
 	{WORKLOAD_paged_kv, WORKLOAD_engine, paged_engine,
-	 "vllm and sglang always page the cache, transformers and llama_cpp never do"},
+	 "vllm and sglang always page the cache, transformers, llama_cpp and ctranslate2 never do"},
 	{WORKLOAD_chunked_prefill, WORKLOAD_engine, chunked_engine,
-	 "transformers reads prompts whole, llama_cpp always in pieces"},
+	 "transformers and ctranslate2 read prompts whole, llama_cpp always in pieces"},
 	{WORKLOAD_lora_rank, WORKLOAD_lora_adapters, rank_adapters,
 	 "a rank is of adapters that are served: give lora_adapters"},
 	{WORKLOAD_weight_format, WORKLOAD_engine, weight_engine,
@@ -361,8 +369,11 @@ bool workload_check_combinations(const struct workload *workload, const char *pr
 	const struct rule *rules = is_serving ? serving_rules : training_rules;
 	size_t count = is_serving ? sizeof(serving_rules) / sizeof(serving_rules[0])
 				  : sizeof(training_rules) / sizeof(training_rules[0]);
-	bool is_good = check_degrees(workload, prefix, error);
+	bool is_good;
 
+	if (workload->architecture->media)
+		return workload_check_media(workload, prefix, error);
+	is_good = check_degrees(workload, prefix, error);
 	for (size_t i = 0; i < count; i++)
 		if (rules[i].is_broken(workload)) {
 			add_fault(workload, &rules[i], prefix, error);

@@ -144,6 +144,7 @@ static void fill_training(struct workload *workload)
 	bool is_pretraining = workload->task == TASK_PRETRAIN;
 	int64_t length = is_pretraining ? PRETRAIN_LENGTH : FINETUNE_LENGTH;
 	int64_t batch = FINETUNE_BATCH;
+	struct sound_lengths sound = workload_sound_lengths(workload);
 
 	if (architecture->max_context > 0)
 		length = smaller(length, architecture->max_context);
@@ -154,9 +155,10 @@ static void fill_training(struct workload *workload)
 				    !architecture_has_source(architecture)
 			    ? STACK_TORCHTITAN
 			    : STACK_HUGGINGFACE);
-	FILL(sequence_length, length);
+	FILL(sequence_length, sound.source > 0 ? sound.source : length);
 	if (architecture_has_source(architecture))
-		FILL(target_length, workload->sequence_length / TARGET_PART > 0
+		FILL(target_length, sound.target > 0 ? sound.target
+				    : workload->sequence_length / TARGET_PART > 0
 					    ? workload->sequence_length / TARGET_PART
 					    : 1);
 	if (is_pretraining) {
@@ -213,21 +215,24 @@ static void fill_lengths(struct workload *workload)
 
 static void fill_inference(struct workload *workload)
 {
-	bool only_reads = workload_only_reads(workload), is_batch, has_budget;
+	bool only_reads = workload_only_reads(workload), is_batch, has_budget, is_ctranslate2;
 
 	workload->method = METHOD_FULL;
 	FILL(mode, SERVING_INTERACTIVE);
 	is_batch = workload->mode == SERVING_BATCH;
-	fill_lengths(workload);
+	workload_fill_senses(workload);
+	if (!workload_hears(workload) && !workload_speaks(workload))
+		fill_lengths(workload);
+	workload_derive_senses(workload);
 	/* A rate decides the concurrency: the planner derives it. */
 	if (!workload_has(workload, WORKLOAD_requests_per_second))
 		FILL(concurrency, is_batch ? BATCH_CONCURRENCY : INTERACTIVE_CONCURRENCY);
 	FILL(min_replicas, 1);
-	if (!is_batch && !only_reads) {
+	/* Nobody reads along while sound is made. */
+	if (!is_batch && !only_reads && !workload_speaks(workload)) {
 		FILL(max_tpot_seconds, READING_TPOT_SECONDS);
 		FILL(max_ttft_seconds,
-		     fmax(PATIENT_TTFT_SECONDS,
-			  (double)workload->prompt_tokens / PATIENT_TOKENS_PER_SECOND));
+		     fmax(PATIENT_TTFT_SECONDS, workload->prompt / PATIENT_TOKENS_PER_SECOND));
 	}
 	FILL(weight_format, FORMAT_AUTO);
 	FILL(kv_format, FORMAT_AUTO);
@@ -235,9 +240,10 @@ static void fill_inference(struct workload *workload)
 	FILL(engine, format_is_gguf((enum format)workload->weight_format) ? ENGINE_LLAMA_CPP
 		     : workload_needs_transformers(workload)		  ? ENGINE_TRANSFORMERS
 									  : ENGINE_VLLM);
+	is_ctranslate2 = workload->engine == ENGINE_CTRANSLATE2;
 	/* Engines without a fixed budget take what there is. */
-	has_budget =
-		workload->engine != ENGINE_TRANSFORMERS && workload->engine != ENGINE_LLAMA_CPP;
+	has_budget = workload->engine != ENGINE_TRANSFORMERS &&
+		     workload->engine != ENGINE_LLAMA_CPP && !is_ctranslate2;
 	FILL(gpu_memory_utilization, has_budget ? 0.9 : 1.0);
 	FILL(fused_attention, true);
 	FILL(lora_adapters, 0);
@@ -245,9 +251,9 @@ static void fill_inference(struct workload *workload)
 	/* Engines reserve rank 16 unless told otherwise. */
 	FILL(lora_rank, 16);
 	FILL(paged_kv, has_budget);
-	FILL(chunked_prefill, workload->engine != ENGINE_TRANSFORMERS);
-	FILL(cuda_graphs, workload->engine != ENGINE_TRANSFORMERS);
-	workload->full_context = (double)workload->prompt_tokens + (double)workload->output_tokens;
+	FILL(chunked_prefill, workload->engine != ENGINE_TRANSFORMERS && !is_ctranslate2);
+	FILL(cuda_graphs, workload->engine != ENGINE_TRANSFORMERS && !is_ctranslate2);
+	workload->full_context = workload->prompt + (double)workload->output_tokens;
 	workload->context = workload_has(workload, WORKLOAD_mean_context)
 				    ? (double)workload->mean_context
 				    : workload->full_context;
@@ -256,7 +262,9 @@ static void fill_inference(struct workload *workload)
 void workload_fill(struct workload *workload)
 {
 	/* What nobody gives and no stack decides stays 0: not known, or none. */
-	if (workload->task == TASK_INFERENCE)
+	if (workload->architecture->media)
+		workload_fill_media(workload);
+	else if (workload->task == TASK_INFERENCE)
 		fill_inference(workload);
 	else
 		fill_training(workload);

@@ -238,13 +238,13 @@ static struct memory_activation layer_activation(const struct workload *workload
 }
 
 /* Of a sequence's tokens a layer of an encoder-decoder sees those of its own side; cross-attention
- * keeps keys and values of the source, and scores of its tokens against those. */
+ * keeps keys and values of the source, which has trained tokens in front of it too, and scores of
+ * its tokens against those. */
 static void on_its_side(const struct workload *workload, const struct layer_kind *kind,
-			struct memory_activation *one)
+			double source, struct memory_activation *one)
 {
 	double share = workload_token_share(workload, kind);
 	double own = share * workload_sequence_tokens(workload);
-	double source = (double)workload->sequence_length;
 
 	one->whole *= share;
 	one->split *= share;
@@ -274,7 +274,7 @@ void memory_prepare_activations(const struct workload *workload, struct memory_b
 {
 	const struct architecture *architecture = workload->architecture;
 	const struct stack_habits *habit = &habits[workload->stack];
-	double most = 0, passed = 0;
+	double passed = 0;
 
 	basis->context = (double)workload->sequence_length;
 	basis->sequence_tokens = workload_sequence_tokens(workload);
@@ -287,15 +287,12 @@ void memory_prepare_activations(const struct workload *workload, struct memory_b
 		const struct layer_kind *kind = &architecture->kinds[i];
 		struct memory_activation one = layer_activation(workload, habit, kind);
 
-		on_its_side(workload, kind, &one);
+		on_its_side(workload, kind, basis->context, &one);
 		passed += kind->count * workload_token_share(workload, kind);
 		basis->saved.whole += kind->count * one.whole;
 		basis->saved.split += kind->count * one.split;
 		basis->saved.scores += kind->count * one.scores;
-		if (one.whole + one.split + one.scores * basis->context > most) {
-			most = one.whole + one.split + one.scores * basis->context;
-			basis->largest = one;
-		}
+		basis->kinds[i] = one;
 	}
 	basis->boundary_bytes = (workload->precision == PRECISION_FP32 ? 4.0 : 2.0) *
 				architecture->hidden * passed / basis->layers;
@@ -320,9 +317,29 @@ static double activation_bytes(const struct memory_activation *one, const struct
 	       (with_scores ? score_bytes(one, layout, context) : 0);
 }
 
+/* The layer that leaves most. Which one depends on the layout: tensor parallelism splits some more.
+ */
+static const struct memory_activation *largest_layer(const struct memory_basis *basis,
+						     const struct layout *layout)
+{
+	const struct memory_activation *largest = &basis->kinds[0];
+	double most = 0;
+
+	for (int i = 0; i < basis->workload->architecture->kinds_count; i++) {
+		double bytes = activation_bytes(&basis->kinds[i], layout, basis->context, true);
+
+		if (bytes > most) {
+			most = bytes;
+			largest = &basis->kinds[i];
+		}
+	}
+	return largest;
+}
+
 void memory_training_activations(const struct memory_basis *basis, const struct layout *layout,
 				 struct memory_flow *out)
 {
+	const struct memory_activation *largest = largest_layer(basis, layout);
 	double tensor = layout->tensor_parallel, stages = layout->pipeline_parallel;
 	double tokens =
 		(double)layout->micro_batch * basis->sequence_tokens / layout->context_parallel;
@@ -346,8 +363,7 @@ void memory_training_activations(const struct memory_basis *basis, const struct 
 		      (layout->sequence_parallel ? tensor : 1);
 		if (memory_is_upcast(basis->workload, layout->weight_format))
 			all *= 2;
-		out->working =
-			tokens * activation_bytes(&basis->largest, layout, basis->context, true);
+		out->working = tokens * activation_bytes(largest, layout, basis->context, true);
 		/* Unsloth sends layer inputs to the host (its tables: 0.41 MB a token at 70B, not
 		 * the 1.3 of the inputs). */
 		if (basis->workload->stack == STACK_UNSLOTH)
@@ -363,13 +379,11 @@ void memory_training_activations(const struct memory_basis *basis, const struct 
 		 * they were not kept. */
 		out->working =
 			tokens *
-			(activation_bytes(&basis->largest, layout, basis->context, false) / 4 +
-			 score_bytes(&basis->largest, layout, basis->context) *
-				 (is_selective ? 1 : 0.25));
-		out->last_saved =
-			tokens *
-			activation_bytes(&basis->largest, layout, basis->context, !is_selective) *
-			(is_selective ? basis->selective : 1);
+			(activation_bytes(largest, layout, basis->context, false) / 4 +
+			 score_bytes(largest, layout, basis->context) * (is_selective ? 1 : 0.25));
+		out->last_saved = tokens *
+				  activation_bytes(largest, layout, basis->context, !is_selective) *
+				  (is_selective ? basis->selective : 1);
 	}
 	out->saved_first = all * first;
 	out->saved_last = all * last;

@@ -76,11 +76,30 @@ double memory_state_share(const struct workload *workload, const struct paramete
 	       (double)count->total;
 }
 
+/* diffusers' scripts train one vector a word. */
+#define INVERSION_WORDS 1
+
+/* A new word is one embedding, or a few, of each text encoder. */
+static double media_parameters(const struct workload *workload)
+{
+	const struct media *media = workload->architecture->media;
+	double widths = 0;
+
+	if (workload->method != METHOD_TEXTUAL_INVERSION)
+		return memory_media_sides(media, (enum lora_targets)workload->lora_targets) *
+		       ((double)workload->lora_rank + (workload->dora ? 0.5 : 0));
+	for (int i = 0; i < media->encoders_count; i++)
+		widths += media->encoders[i].hidden;
+	return widths * INVERSION_WORDS;
+}
+
 double memory_adapter_parameters(const struct workload *workload)
 {
 	const struct architecture *architecture = workload->architecture;
 	double layers = architecture_layers(architecture), hidden = architecture->hidden;
 
+	if (architecture->media)
+		return media_parameters(workload);
 	switch ((enum method)workload->method) {
 	case METHOD_LORA:
 	case METHOD_QLORA:
@@ -104,6 +123,8 @@ double memory_adapter_parameters(const struct workload *workload)
 	}
 	case METHOD_PROMPT:
 		return hidden * (double)workload->prefix_tokens;
+	case METHOD_DREAMBOOTH:
+	case METHOD_TEXTUAL_INVERSION:
 	case METHOD_FULL:
 	case METHODS:
 	default:

@@ -43,6 +43,26 @@ void memory_prepare_activations(const struct workload *workload, struct memory_b
 void memory_training_activations(const struct memory_basis *basis, const struct layout *layout,
 				 struct memory_flow *out);
 
+/* media.c: a pipeline's work, and every term but the totals; bytes of weights and of what lies
+ * idle beside them */
+void memory_media_prepare(struct memory_basis *basis);
+void memory_media_terms(const struct memory_basis *basis, const struct layout *layout,
+			struct memory_estimate *out);
+/* In + out of all matrices of the denoiser that adapters join. */
+double memory_media_sides(const struct media *media, enum lora_targets targets);
+/* media_train.c: the same in training */
+void memory_media_training_terms(const struct memory_basis *basis, const struct layout *layout,
+				 struct memory_estimate *out);
+/* media.c: what both need. Bytes of one copy of the denoiser, of the encoders. */
+double memory_denoiser_bytes(const struct memory_basis *basis, enum format format);
+double memory_encoder_bytes(const struct memory_basis *basis, enum format format);
+double memory_vae_bytes(const struct memory_basis *basis, enum format format);
+/* Activations of a pass through the denoiser without a way back, of so many items. */
+double memory_denoise_bytes(const struct memory_basis *basis, enum format format, double items);
+/* Of one run of the VAE. */
+double memory_vae_activations(const struct memory_basis *basis, enum format format, double items,
+			      const struct media_work *work);
+
 /* training.c, serve.c: every term but the totals */
 void memory_training_terms(const struct memory_basis *basis, const struct layout *layout,
 			   const struct accelerator *accelerator, struct memory_estimate *out);

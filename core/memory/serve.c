@@ -35,6 +35,9 @@ FITTED(QUANTISE_BYTES, 8, 4, 10);
 FITTED(TORCHAO_QUANTISE_BYTES, 3, 2, 6);
 /* Captured graphs: 0.1-1.0 GiB in current engines (facts/memory-notes.md 5). */
 FITTED(GRAPH_BYTES, 0.5 * GIB, 0.1 * GIB, 1.0 * GIB);
+/* Of CTranslate2: cuDNN beside the context, workspaces of its own, and blocks that its allocator
+ * keeps (faster-whisper's README: whisper-large-v2 in fp16 and int8). */
+FITTED(LIBRARY_BYTES, 0.4 * GIB, 0.2 * GIB, 0.8 * GIB);
 /* A sequence's cache grows by blocks of 16 tokens. */
 #define KV_BLOCK_TOKENS 16.0
 
@@ -67,39 +70,49 @@ static double kept_context(const struct workload *workload)
 		       : workload->full_context;
 }
 
+/* Copies of the source's keys and values: beams share them but in transformers, which expands what
+ * the encoder put out; guidance has a second source, without the prompt. */
+static double source_copies(const struct workload *workload)
+{
+	return workload->engine == ENGINE_TRANSFORMERS || workload->beams <= 1 ? workload->copies
+									       : 1;
+}
+
 /* Of all layers, the share of the pipeline stage that has most. */
 static double stage_share(const struct memory_basis *basis, const struct layout *layout)
 {
 	return ceil((double)basis->layers / layout->pipeline_parallel) / basis->layers;
 }
 
-/* One GPU's share of the cache of one more token, and of a whole sequence at the context. */
-static void kv_share(const struct memory_basis *basis, const struct layout *layout, double *token,
-		     double *sequence)
+/* One GPU's share of the cache of one more token, of a whole sequence at the context, and of that
+ * what is of the source. */
+struct kv_share {
+	double token, sequence, source;
+};
+
+static struct kv_share kv_share(const struct memory_basis *basis, const struct layout *layout)
 {
+	struct kv_share share = {0, 0, 0};
 	const struct workload *workload = basis->workload;
 	const struct architecture *architecture = workload->architecture;
 	double context = kept_context(workload), source = 0;
 	double bytes = cache_bits(workload, layout->kv_format) / 8;
-	double tensor = layout->tensor_parallel;
+	double tensor = layout->tensor_parallel, split;
 
-	*token = *sequence = 0;
 	/* A decoder behind an encoder keeps its own tokens, and once the keys of the source. */
 	if (architecture_has_source(architecture)) {
-		source = fmin(context, (double)workload->prompt_tokens);
+		source = fmin(context, workload->prompt);
 		context -= source;
 	}
 	for (int i = 0; i < architecture->kinds_count; i++) {
 		const struct layer_kind *kind = &architecture->kinds[i];
-		double elements = 0, kept = layer_positions(kind, context);
+		double elements = 0, kept = workload->copies * layer_positions(kind, context);
 		double indexed =
 			kind->compress_ratio ? floor(context / kind->compress_ratio) : context;
 		double index = kind->index_dim * INDEX_KEY_BYTES;
 
 		if (kind->is_cross_only)
-			kept = architecture->image_tokens;
-		if (kind->has_cross_attention)
-			kept += source;
+			kept = fmax(architecture->image_tokens, workload->tower_patches);
 		if (kind->is_encoder || kind->shares_kv)
 			continue;
 		if (kind->attention == ATTENTION_LATENT)
@@ -110,13 +123,21 @@ static void kv_share(const struct memory_basis *basis, const struct layout *layo
 		if (kind->compress_ratio) /* one latent for K and V */
 			elements /= 2;
 		/* State layers keep their state in the compute type. */
-		*sequence += kind->count * (elements * kept * bytes + index * indexed +
-					    2 * kind->state_elements / tensor);
+		share.sequence +=
+			kind->count *
+			(elements * kept * bytes +
+			 workload->copies * (index * indexed + 2 * kind->state_elements / tensor));
+		if (kind->has_cross_attention)
+			share.source +=
+				kind->count * elements * bytes * source * source_copies(workload);
 		if (!kind->is_cross_only && (!kind->window || context < kind->window))
-			*token += kind->count * (elements * bytes + index);
+			share.token += kind->count * workload->copies * (elements * bytes + index);
 	}
-	*token *= stage_share(basis, layout) / layout->context_parallel;
-	*sequence *= stage_share(basis, layout) / layout->context_parallel;
+	split = stage_share(basis, layout) / layout->context_parallel;
+	share.token *= split;
+	share.source *= split;
+	share.sequence = share.sequence * split + share.source;
+	return share;
 }
 
 /* Elements a token that the widest layer holds at once: gate, up and product, and four of the
@@ -153,17 +174,53 @@ static double rotary_bytes(const struct architecture *architecture)
 	return bytes * fmin(architecture->max_context, ROTARY_TABLE_TOKENS);
 }
 
+/* Patches of pictures and frames of sound pass the tower together, at most so many tokens' worth of
+ * four patches each, or what attends to each other: an MLP of four widths, twice, and the stream.
+ */
+#define TOWER_STEP_PATCHES (4 * STEP_TOKENS_LARGE)
+
+static double tower_bytes(const struct workload *workload)
+{
+	double patches =
+		fmin(workload->tower_patches, fmax(TOWER_STEP_PATCHES, workload->tower_span));
+
+	return patches * 2 * (2 * 4 + 4) * workload->architecture->tower_hidden;
+}
+
+/*
+ * Of models that listen: scores of an encoder whose attention is not fused, in fp32; and in
+ * whisper.cpp the logits of as many tokens as the decoder has places for, which its graph makes
+ * room for once (whisper_state_init() prints both buffers).
+ */
+static double sound_bytes(const struct workload *workload, double sequences)
+{
+	const struct architecture *architecture = workload->architecture;
+	double heads = 0, bytes = 0;
+
+	if (!workload_listens(workload))
+		return 0;
+	for (int i = 0; i < architecture->kinds_count; i++)
+		if (architecture->kinds[i].is_encoder)
+			heads = fmax(heads, architecture->kinds[i].heads);
+	if (!workload->fused_attention)
+		bytes = sequences * workload->prompt * workload->prompt * heads * 4;
+	if (workload->engine == ENGINE_LLAMA_CPP)
+		bytes += 4.0 * architecture->vocab * architecture->max_context;
+	return bytes;
+}
+
 static double step_bytes(const struct memory_basis *basis, const struct layout *layout,
 			 const struct accelerator *accelerator)
 {
 	const struct workload *workload = basis->workload;
 	const struct architecture *architecture = workload->architecture;
 	double tensor = layout->tensor_parallel, sequences = fmax(1, layout->sequences);
-	double prompt = sequences * (double)workload->prompt_tokens, tokens, bytes;
+	double prompt = sequences * workload->prompt, tokens, bytes;
 	bool is_large = !accelerator || accelerator_memory_bytes(accelerator) >= LARGE_CARD_BYTES;
 	bool has_head = architecture->modality != MODALITY_EMBEDDING;
 
-	if (workload->engine == ENGINE_TRANSFORMERS || workload->engine == ENGINE_LLAMA_CPP) {
+	if (workload->engine == ENGINE_TRANSFORMERS || workload->engine == ENGINE_LLAMA_CPP ||
+	    workload->engine == ENGINE_CTRANSLATE2) {
 		/* Whole prompts at once, one layer at a time; llama.cpp in pieces of 512 tokens. */
 		tokens = workload->engine == ENGINE_LLAMA_CPP ? fmin(prompt, 512) : prompt;
 		bytes = tokens * 2 * step_width(architecture, tensor);
@@ -172,14 +229,14 @@ static double step_bytes(const struct memory_basis *basis, const struct layout *
 				     architecture->vocab * (layout->is_legacy_engine
 								    ? prompt * PROMPT_LOGITS_BYTES
 								    : sequences * 4.0));
-		return bytes;
+		return fmax(bytes, tower_bytes(workload)) + sound_bytes(workload, sequences);
 	}
 	tokens = is_large ? STEP_TOKENS_LARGE : STEP_TOKENS;
 	if (workload_only_reads(workload))
 		tokens = STEP_TOKENS_POOLING;
 	if (!workload->chunked_prefill)
 		tokens = fmax(tokens, workload->full_context);
-	bytes = tokens * 2 * step_width(architecture, tensor);
+	bytes = fmax(tokens * 2 * step_width(architecture, tensor), tower_bytes(workload));
 	if (has_head)
 		bytes = fmax(bytes, SAMPLER_COPIES * 4 * architecture->vocab *
 					    (is_large ? STEP_SEQUENCES_LARGE : STEP_SEQUENCES));
@@ -249,14 +306,16 @@ void memory_serve_terms(const struct memory_basis *basis, const struct layout *l
 {
 	const struct workload *workload = basis->workload;
 	double ways = (double)layout->tensor_parallel * layout->pipeline_parallel;
-	double token, sequence;
+	struct kv_share share = kv_share(basis, layout);
 	bool has_cache = workload->architecture->modality != MODALITY_EMBEDDING;
 
 	out->weights_bytes = stage_weight_bytes(basis, layout) / layout->tensor_parallel;
-	kv_share(basis, layout, &token, &sequence);
 	if (has_cache) {
-		out->kv_bytes_per_token = token;
-		out->kv_cache_bytes = layout->sequences * sequence;
+		out->kv_bytes_per_token = share.token;
+		out->kv_cache_bytes = layout->sequences * share.sequence;
+		/* Of text it is as much as is asked, and is not worth telling apart. */
+		if (workload_listens(workload))
+			out->source_cache_bytes = layout->sequences * share.source;
 	}
 	out->activations_bytes =
 		format_bytes(basis, layout, step_bytes(basis, layout, accelerator));
@@ -276,6 +335,8 @@ void memory_serve_terms(const struct memory_basis *basis, const struct layout *l
 		out->adapters_bytes = 2 * (double)workload->lora_adapters *
 				      memory_adapter_parameters(&served) / ways;
 	}
+	if (workload->engine == ENGINE_CTRANSLATE2)
+		out->framework_bytes += LIBRARY_BYTES;
 	/* llama.cpp's graphs hold no memory of their own. */
 	if (workload->cuda_graphs && workload->engine != ENGINE_LLAMA_CPP)
 		out->framework_bytes += GRAPH_BYTES;
@@ -303,6 +364,7 @@ double memory_kv_capacity(const struct memory_basis *basis, const struct layout 
 	case ENGINE_VLLM:
 	case ENGINE_TRANSFORMERS:
 	case ENGINE_LLAMA_CPP:
+	case ENGINE_CTRANSLATE2:
 	case ENGINES:
 	default:
 		return usable * share - rest - memory.activations_bytes;

@@ -17,11 +17,15 @@
  * `decode`: share of the matrix ceiling.
  */
 FITTED_TABLE struct engine_speed engine_speeds[ENGINES] = {
-	[ENGINE_VLLM] = {39e-6, 660e-6, 0.4e-3, 9e-6, 0.50, 0.54, 4096, true, true},
-	[ENGINE_SGLANG] = {58e-6, 1000e-6, 0.43e-3, 12e-6, 0.65, 0.54, 4096, false, true},
-	[ENGINE_TENSORRT_LLM] = {40e-6, 190e-6, 0.1e-3, 2.1e-6, 0.83, 0.74, 4096, true, false},
-	[ENGINE_TRANSFORMERS] = {60e-6, 620e-6, 1.5e-3, 20e-6, 0.60, 0.40, 4096, false, true},
-	[ENGINE_LLAMA_CPP] = {31e-6, 60e-6, 0.11e-3, 20e-6, 0.60, 0.44, 512, false, false},
+	[ENGINE_VLLM] = {39e-6, 660e-6, 0.4e-3, 9e-6, 0.2e-3, 0.50, 0.54, 4096, true, true},
+	[ENGINE_SGLANG] = {58e-6, 1000e-6, 0.43e-3, 12e-6, 0.2e-3, 0.65, 0.54, 4096, false, true},
+	[ENGINE_TENSORRT_LLM] = {40e-6, 190e-6, 0.1e-3, 2.1e-6, 0.1e-3, 0.83, 0.74, 4096, true,
+				 false},
+	[ENGINE_TRANSFORMERS] = {60e-6, 620e-6, 1.5e-3, 20e-6, 1.5e-3, 0.60, 0.40, 4096, false,
+				 true},
+	[ENGINE_LLAMA_CPP] = {31e-6, 60e-6, 0.11e-3, 20e-6, 3.0e-3, 0.60, 0.44, 512, false, false},
+	[ENGINE_CTRANSLATE2] = {60e-6, 400e-6, 0.3e-3, 20e-6, 0.1e-3, 0.60, 0.40, 4096, false,
+				true},
 };
 FITTED_COLUMN(engine_speeds, layer_seconds, 20e-6, 100e-6);
 /* Of C++, and of Python (notes 4: 607 us for transformers). */
@@ -29,6 +33,14 @@ FITTED_COLUMN(engine_speeds, launch_seconds, 50e-6, 400e-6);
 FITTED_CELL(engine_speeds[ENGINE_VLLM].launch_seconds, 300e-6, 1200e-6);
 FITTED_CELL(engine_speeds[ENGINE_SGLANG].launch_seconds, 300e-6, 1200e-6);
 FITTED_CELL(engine_speeds[ENGINE_TRANSFORMERS].launch_seconds, 300e-6, 1200e-6);
+/* Its decoder is driven from C++ too, but step by step: copies, sampling and reordering between
+ * (Whisper's 32 layers on an A100: 19 ms a token of one beam). */
+FITTED_CELL(engine_speeds[ENGINE_CTRANSLATE2].launch_seconds, 100e-6, 800e-6);
+/* Of a beam (faster-whisper's README, four engines at five beams): scores over the vocabulary
+ * sorted on the card or (llama.cpp's kin) on the host, caches put in another order. */
+FITTED_COLUMN(engine_speeds, beam_seconds, 0.05e-3, 1e-3);
+FITTED_CELL(engine_speeds[ENGINE_TRANSFORMERS].beam_seconds, 0.3e-3, 3e-3);
+FITTED_CELL(engine_speeds[ENGINE_LLAMA_CPP].beam_seconds, 0.5e-3, 5e-3);
 FITTED_COLUMN(engine_speeds, step_seconds, 0.1e-3, 3e-3);
 FITTED_COLUMN(engine_speeds, sequence_seconds, 2e-6, 50e-6);
 /* Notes 4, of the datasheet's peak: 44 to 64 % on an A100 and 34 to 43 % on an H100 in vLLM and
@@ -85,6 +97,18 @@ FITTED(EXPERT_LOOP_SECONDS, 78e-6, 20e-6, 300e-6);
 /* bitsandbytes' kernels for one token: a layer costs this many times as much (litgpt's nf4 rows).
  */
 FITTED(BITSANDBYTES_OVERHEAD, 2.28, 1.2, 4.0);
+
+/* Cross-attention has a head of its own for every query: each reads its keys and values alone, in
+ * kernels that are not shaped for one query. Share of the bandwidth (MLPerf v5.1, Whisper on L4,
+ * L40S, H100, H200 and B200). */
+FITTED(CROSS_SHARE, 0.66, 0.25, 1.0);
+/* An encoder's window has few rows and its matrices are narrow: tiles do not go round. Width that
+ * reaches half of the rate (whisper.cpp's bench: three sizes on V100 and RTX 5090). */
+FITTED(HALF_ENCODER_WIDTH, 500, 100, 1500);
+/* llama.cpp's fused attention on cards of before Turing runs without tensor cores: what it reaches
+ * of the card's fp32 FLOP/s, of which pairs of fp16 do twice as many (whisper.cpp's bench on V100).
+ */
+FITTED(VECTOR_ATTENTION, 0.8, 0.4, 1.4);
 
 const struct engine_speed *engine_speed(const struct speed_basis *basis)
 {
@@ -168,6 +192,32 @@ double engine_highest_flops(const struct speed_basis *basis, enum format format)
 	return basis->highest_flops * (accumulates_half(basis, format) ? FP16_ACCUMULATE : 1);
 }
 
+double engine_tower_seconds(const struct speed_basis *basis)
+{
+	return basis->tower_flops / (basis->half_flops * engine_speed(basis)->prefill) +
+	       basis->tower_attention / basis->attention_flops;
+}
+
+double engine_attention_flops(const struct speed_basis *basis)
+{
+	const struct accelerator *accelerator = basis->accelerator;
+
+	if (basis->workload->engine != ENGINE_LLAMA_CPP || accelerator->vendor != VENDOR_NVIDIA ||
+	    accelerator->compute_capability >= 75 || accelerator->fp32_tflops <= 0)
+		return basis->attention_flops;
+	return fmin(basis->attention_flops, VECTOR_ATTENTION * 1e12 * accelerator->fp32_tflops);
+}
+
+double engine_cross_share(const struct speed_basis *basis)
+{
+	return basis->cross_elements > 0 ? CROSS_SHARE : 1;
+}
+
+double engine_beam_seconds(const struct speed_basis *basis, double sequences)
+{
+	return basis->workload->beams > 1 ? engine_speed(basis)->beam_seconds * sequences : 0;
+}
+
 double engine_prefill_flops(const struct speed_basis *basis)
 {
 	double more = basis->workload->engine == ENGINE_LLAMA_CPP ? FP16_ACCUMULATE : 1;
@@ -191,6 +241,11 @@ double engine_prefill_seconds(const struct speed_basis *basis, enum format forma
 	else if (format_facts(format)->compute == COMPUTE_FP4 &&
 		 basis->accelerator->fp8_tflops <= 0)
 		flops *= UNPACKED_FLOAT_PREFILL;
+	if (workload_listens(basis->workload)) {
+		double width = basis->workload->architecture->hidden;
+
+		flops *= width / (width + HALF_ENCODER_WIDTH);
+	}
 	/* The head's one row a prompt is not filled by more tokens. */
 	return matrix_seconds(basis, basis->prompt_flops - basis->prompt_head_flops, tokens, flops,
 			      filled / (filled + HALF_PROMPT)) +

@@ -47,6 +47,7 @@ struct engine_speed {
 	double layer_seconds,
 		launch_seconds; /* a layer: on the card; of the host, if not captured */
 	double step_seconds, sequence_seconds; /* a step; a step and sequence */
+	double beam_seconds;		       /* a step and beam, where there are several */
 	double prefill, decode;		       /* share of what matrices reach */
 	double piece_tokens;		       /* of a prompt, passed at a time */
 	bool mixes;			       /* prompts ride along in decode steps, in chunks */
@@ -68,10 +69,46 @@ double engine_prefill_seconds(const struct speed_basis *basis, enum format forma
 double engine_alone_factor(const struct speed_basis *basis, enum format format);
 double engine_decode_seconds(const struct speed_basis *basis, enum format format, double tokens);
 double engine_unpack_seconds(const struct speed_basis *basis, enum format format, double weights);
+/* What a tower takes before one prompt, on one GPU. */
+double engine_tower_seconds(const struct speed_basis *basis);
+/* What a prompt's attention reaches. */
+double engine_attention_flops(const struct speed_basis *basis);
+/* What reading the keys and values of a source reaches of the bandwidth. */
+double engine_cross_share(const struct speed_basis *basis);
+/* What the search over several beams adds to a step of so many sequences. */
+double engine_beam_seconds(const struct speed_basis *basis, double sequences);
 double engine_touched_share(const struct speed_basis *basis, double tokens);
 
 /* common.c */
 void speed_phase_close(struct speed_phase *phase);
+
+/* Moved to unpack one 4-bit weight for a pass. */
+double speed_unpack_bytes(enum format format);
+
+/* media.c, media_train.c: a pipeline. How a component of it runs. */
+struct media_run {
+	double items, ways;  /* at once, over so many GPUs */
+	double weight_bytes; /* read a launch */
+	double convolution;  /* of what convolutions reach elsewhere */
+	bool is_low, is_single, has_convolutions, is_denoiser;
+	double kernels;	 /* beside those of the work */
+	double launches; /* that the work is split into, one after the other */
+	double unpacked_bytes, exchange_seconds;
+};
+void speed_media_run(const struct speed_basis *basis, const struct layout *layout,
+		     const struct media_work *work, const struct media_run *run,
+		     struct speed_phase *out);
+/* One pass of a batch on one GPU: of the denoiser, either half of the autoencoder, all encoders. */
+void speed_media_denoiser_run(const struct speed_basis *basis, enum format format,
+			      struct media_run *run);
+void speed_media_vae_run(const struct speed_basis *basis, struct media_run *run);
+void speed_media_encoder_run(const struct speed_basis *basis, struct media_run *run);
+double speed_media_least(const struct speed_basis *basis);
+void speed_media_training(const struct speed_basis *basis, const struct layout *layout,
+			  const struct fabric *fabric, struct speed_estimate *out);
+void speed_media_prepare(struct speed_basis *basis);
+void speed_media_serving(const struct speed_basis *basis, const struct layout *layout,
+			 const struct fabric *fabric, struct speed_estimate *out);
 
 /* train.c, serve.c */
 double speed_least_training(const struct speed_basis *basis);

@@ -28,7 +28,8 @@ struct serving {
 	const struct speed_basis *basis;
 	const struct layout *layout;
 	const struct speed_copy *copy;
-	double sequences; /* resident on one replica */
+	double requests;  /* resident on one replica */
+	double sequences; /* that decode them */
 	double stages;	  /* that other sequences keep busy: a token passes all of them */
 	double share;	  /* of all weights, those that a decode step reads */
 	double read_seconds;
@@ -56,11 +57,12 @@ static void prepare_copy(const struct speed_basis *basis, const struct layout *l
 	out->all_seconds =
 		speed_weight_bytes(basis, layout->weight_format) / basis->memory_bytes_per_second;
 	out->link = speed_node_link(basis->accelerator, fabric, layout->tensor_parallel);
-	out->prompt = (double)workload->prompt_tokens;
+	out->prompt = workload->prompt;
 	out->output = workload_only_reads(workload) ? 0 : fmax(1, (double)workload->output_tokens);
 	out->layers = architecture_blocks(workload->architecture) / 2.0;
+	/* A decoder behind an encoder has a third block a layer, which asks it. */
 	if (architecture_has_source(workload->architecture))
-		out->layers -= basis->prompt_layers;
+		out->layers = 1.5 * (out->layers - basis->prompt_layers);
 	out->prompt_layers = basis->prompt_layers;
 	out->gap = engine_gap_seconds(basis, layout->weight_format, false);
 	out->launch = engine_launch_seconds(basis, layout->weight_format);
@@ -77,10 +79,11 @@ static struct serving prepare(const struct speed_basis *basis, const struct layo
 		.basis = basis,
 		.layout = layout,
 		.copy = copy,
-		.sequences = fmax(1, layout->sequences),
+		.requests = fmax(1, layout->sequences),
 		.stages = fmin(layout->pipeline_parallel, fmax(1, layout->sequences)),
 	};
 
+	serving.sequences = serving.requests * basis->workload->copies;
 	serving.share = touched_weights(basis, serving.sequences) - copy->prompt_share;
 	serving.read_seconds = serving.share * copy->all_seconds;
 	return serving;
@@ -123,6 +126,9 @@ static double pieces_hidden(const struct serving *serving)
 
 static double step_tokens(const struct speed_basis *basis)
 {
+	/* An encoder sees all of its window at once. */
+	if (workload_listens(basis->workload))
+		return fmax(basis->workload->prompt, POOLING_STEP_TOKENS);
 	if (workload_only_reads(basis->workload) && basis->workload->engine != ENGINE_LLAMA_CPP)
 		return POOLING_STEP_TOKENS;
 	return engine_speed(basis)->piece_tokens;
@@ -140,7 +146,7 @@ static void prefill(const struct serving *serving, double hidden, bool is_alone,
 	double pieces = fmax(1, ceil(prompt / step_tokens(basis)));
 	double passed = pieces * serving->copy->prompt_layers;
 	double matrices = engine_prefill_seconds(basis, layout->weight_format, prompt) / tensor;
-	double attention = prompt * basis->pass_attention / basis->attention_flops / tensor;
+	double attention = prompt * basis->pass_attention / engine_attention_flops(basis) / tensor;
 	double moved =
 		prompt * basis->prompt_traffic_bytes / basis->memory_bytes_per_second / tensor;
 	double read = pieces * serving->copy->prompt_read_seconds / tensor;
@@ -148,6 +154,7 @@ static void prefill(const struct serving *serving, double hidden, bool is_alone,
 
 	if (is_alone)
 		matrices *= engine_alone_factor(basis, layout->weight_format);
+	attention += engine_tower_seconds(basis) / tensor;
 	phase->compute_seconds = (1 - hidden) * (matrices + attention);
 	phase->memory_seconds = (1 - hidden) * (read + moved);
 	phase->communication_seconds = (1 - hidden) * reduced;
@@ -167,8 +174,9 @@ static struct decoding decoding_of(const struct serving *serving)
 	const struct layout *layout = serving->layout;
 	double tensor = layout->tensor_parallel, ways = tensor * serving->stages;
 	double sequences = serving->sequences;
-	double cache = sequences * basis->cache_elements *
-		       format_facts(layout->kv_format)->linear_bits / 8;
+	double read =
+		basis->cache_elements + basis->cross_elements * (1 / engine_cross_share(basis) - 1);
+	double cache = sequences * read * format_facts(layout->kv_format)->linear_bits / 8;
 
 	return (struct decoding){
 		.cached = cache / basis->memory_bytes_per_second / serving->stages /
@@ -199,7 +207,9 @@ static void decode(const struct serving *serving, const struct decoding *step, d
 	double moved = (sequences * basis->traffic_bytes + tokens * basis->prompt_traffic_bytes) /
 		       basis->memory_bytes_per_second / ways;
 	double matrices = step->matrices;
-	double attention = tokens * basis->pass_attention / basis->attention_flops / ways;
+	double attention = (tokens * basis->pass_attention / engine_attention_flops(basis) +
+			    prompts * engine_tower_seconds(basis)) /
+			   ways;
 	bool is_captured = basis->workload->cuda_graphs && tokens <= 0;
 
 	if (tokens > 0)
@@ -220,7 +230,8 @@ static void decode(const struct serving *serving, const struct decoding *step, d
 			    (is_captured ? engine_gap_seconds(basis, layout->weight_format, true)
 					 : serving->copy->gap),
 		    is_captured ? 0 : serving->copy->layers * serving->copy->launch,
-		    serving->stages * engine->step_seconds + sequences * engine->sequence_seconds);
+		    serving->stages * engine->step_seconds + sequences * engine->sequence_seconds +
+			    engine_beam_seconds(basis, sequences));
 }
 
 /* Seconds of each prompt where decoding stands still for them: launches are shared by those that
@@ -229,16 +240,17 @@ static double prompt_seconds(const struct serving *serving, const struct speed_p
 {
 	const struct speed_basis *basis = serving->basis;
 	double tensor = serving->layout->tensor_parallel, prompt = serving->copy->prompt;
-	double arrivals = serving->copy->output > 0 ? serving->sequences / serving->copy->output
-						    : serving->sequences;
+	double arrivals = serving->copy->output > 0 ? serving->requests / serving->copy->output
+						    : serving->requests;
 	double together =
-		fmax(1, fmin(fmin(arrivals, serving->sequences), step_tokens(basis) / prompt));
+		fmax(1, fmin(fmin(arrivals, serving->requests), step_tokens(basis) / prompt));
 	double tokens = together * prompt;
 	double matrices =
 		engine_prefill_seconds(basis, serving->layout->weight_format, tokens) / tensor;
 	double moved = tokens / tensor *
-		       (basis->prompt_traffic_bytes / basis->memory_bytes_per_second +
-			basis->pass_attention / basis->attention_flops);
+			       (basis->prompt_traffic_bytes / basis->memory_bytes_per_second +
+				basis->pass_attention / engine_attention_flops(basis)) +
+		       together * engine_tower_seconds(basis) / tensor;
 	double busy = fmax(matrices, serving->copy->prompt_read_seconds / tensor) + moved +
 		      reduce_seconds(serving, serving->copy->prompt_layers, tokens);
 
@@ -248,6 +260,13 @@ static double prompt_seconds(const struct serving *serving, const struct speed_p
 		     serving->copy->prompt_layers * serving->copy->launch) +
 		engine_speed(basis)->step_seconds) /
 	       together;
+}
+
+double speed_request_seconds(const struct workload *workload, const struct speed_estimate *speed)
+{
+	double output = workload_only_reads(workload) ? 0 : (double)workload->output_tokens;
+
+	return workload->passes * (speed->ttft_seconds + output * speed->tpot_seconds);
 }
 
 void speed_replicate(struct speed_estimate *speed, int replicas)
@@ -274,7 +293,7 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 		   const struct fabric *fabric, struct speed_copy *copy, struct speed_estimate *out)
 {
 	double ways = (double)layout->tensor_parallel * layout->pipeline_parallel;
-	double sequences, prompt, output, prompts, decoding, flops;
+	double sequences, prompt, output, prompts, decoding, flops, passes;
 	struct decoding step;
 	bool mixes;
 	struct serving serving;
@@ -284,7 +303,7 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 	serving = prepare(basis, layout, copy);
 	if (!copy->is_known)
 		prepare_prompts(&serving, copy);
-	sequences = serving.sequences;
+	sequences = serving.requests;
 	prompt = copy->prompt;
 	output = copy->output;
 	if (layout->tensor_parallel > 1)
@@ -293,6 +312,7 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 	/* What one sequence after the other gets through is no more than what many do. */
 	prompts = copy->loaded.seconds;
 	out->ttft_seconds = REQUEST_SECONDS + out->prefill.seconds;
+	out->tower_seconds = engine_tower_seconds(basis) / layout->tensor_parallel;
 	mixes = sequences > 1 && output > 0 && engine_mixes(basis);
 	if (output > 0) {
 		step = decoding_of(&serving);
@@ -315,14 +335,13 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 		out->ttft_seconds = REQUEST_SECONDS + fmax(out->prefill.seconds, mixed.seconds);
 	}
 	decoding = output * out->decode.seconds;
-	out->requests_per_second = sequences / (prompts + decoding);
-	out->input_tokens_per_second = out->requests_per_second * prompt;
-	out->tokens_per_second =
-		output > 0 ? out->requests_per_second * output : out->input_tokens_per_second;
-	flops = prompt * (basis->prompt_flops + basis->pass_attention) +
-		output * basis->decode_flops;
-	out->mfu = out->requests_per_second * flops / ways /
-		   engine_highest_flops(basis, layout->weight_format);
+	passes = sequences / (prompts + decoding);
+	out->requests_per_second = passes / basis->workload->passes;
+	out->input_tokens_per_second = passes * prompt;
+	out->tokens_per_second = passes * (output > 0 ? output : prompt);
+	flops = prompt * (basis->prompt_flops + basis->pass_attention) + basis->tower_flops +
+		basis->tower_attention + output * basis->workload->copies * basis->decode_flops;
+	out->mfu = passes * flops / ways / engine_highest_flops(basis, layout->weight_format);
 	out->bottleneck = prompts > decoding ? out->prefill.bottleneck : out->decode.bottleneck;
 	speed_replicate(out, layout->replicas);
 }
@@ -332,13 +351,15 @@ double speed_least_serving(const struct speed_basis *basis, double cache_bits)
 {
 	const struct workload *workload = basis->workload;
 	const struct engine_speed *engine = engine_speed(basis);
-	double prompt = (double)workload->prompt_tokens;
+	double prompt = workload->prompt;
 	double output = workload_only_reads(workload) ? 0 : (double)workload->output_tokens;
 	double reading = prompt * (basis->prompt_flops / engine_prefill_flops(basis) +
 				   basis->pass_attention / basis->attention_flops);
-	double writing = output * basis->linear_flops / (basis->compute_flops * engine->decode);
+	double written = output * workload->copies;
+	double writing = written * basis->linear_flops / (basis->compute_flops * engine->decode);
 	double moved = prompt * basis->prompt_traffic_bytes +
-		       output * (basis->traffic_bytes + basis->cache_elements * cache_bits / 8);
+		       written * (basis->traffic_bytes + basis->cache_elements * cache_bits / 8);
 
-	return reading + writing + moved / basis->memory_bytes_per_second;
+	return workload->passes * (reading + writing + engine_tower_seconds(basis) +
+				   moved / basis->memory_bytes_per_second);
 }

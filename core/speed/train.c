@@ -127,6 +127,12 @@ static struct passes passes_of(const struct workload *workload, const struct lay
 	return passes;
 }
 
+double speed_unpack_bytes(enum format format)
+{
+	return format_is_packed_integer(format) || format_is_gguf(format) ? DEQUANTISE_INTEGER_BYTES
+									  : DEQUANTISE_BYTES;
+}
+
 /* Bytes that one micro-batch moves on one GPU. */
 static double micro_bytes(const struct speed_basis *basis, const struct layout *layout,
 			  const struct passes *passes, double tokens)
@@ -157,12 +163,9 @@ static double micro_bytes(const struct speed_basis *basis, const struct layout *
 		 (layout->pipeline_parallel * layout->expert_parallel *
 		  (layout->expert_tensor_parallel ? layout->expert_tensor_parallel
 						  : layout->tensor_parallel));
-	if (is_frozen(workload) && is_packed(layout)) {
-		bool is_integer = format_is_packed_integer(format);
-
+	if (is_frozen(workload) && is_packed(layout))
 		bytes += (double)basis->parameters.linear / model * passes->matrix *
-			 (is_integer ? DEQUANTISE_INTEGER_BYTES : DEQUANTISE_BYTES);
-	}
+			 speed_unpack_bytes(format);
 	return bytes;
 }
 

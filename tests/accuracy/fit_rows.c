@@ -66,8 +66,8 @@ static void workload_of(const struct row *row, struct request *request)
 	if (workload->task == TASK_INFERENCE) {
 		workload->engine = ENGINE_TRANSFORMERS;
 		workload->prompt_tokens = row_count(row, "seq_len", 1);
-		workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_engine |
-				   1ull << WORKLOAD_prompt_tokens;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_engine) |
+				   WORKLOAD_BIT(WORKLOAD_prompt_tokens);
 		return;
 	}
 	workload->method = row_has(row, "method", "qlora")  ? METHOD_QLORA
@@ -76,9 +76,9 @@ static void workload_of(const struct row *row, struct request *request)
 	workload->stack = is_unsloth ? STACK_UNSLOTH : STACK_HUGGINGFACE;
 	workload->precision = PRECISION_BF16;
 	workload->sequence_length = row_count(row, "seq_len", 0);
-	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_method |
-			   1ull << WORKLOAD_stack | 1ull << WORKLOAD_precision |
-			   1ull << WORKLOAD_sequence_length;
+	workload->given |= WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_method) |
+			   WORKLOAD_BIT(WORKLOAD_stack) | WORKLOAD_BIT(WORKLOAD_precision) |
+			   WORKLOAD_BIT(WORKLOAD_sequence_length);
 	if (workload->method == METHOD_QLORA)
 		layout->weight_format = is_unsloth ? FORMAT_NF4_DQ : FORMAT_NF4;
 	layout->recompute =

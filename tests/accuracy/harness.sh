@@ -43,10 +43,20 @@ id,kind,source,quality,model,params_total,params_active,layers,hidden,heads,kv_h
 a,serve_throughput,someone,measured,meta-llama/Llama-2-7b-hf,,,,,,,,,A100 SXM4 80GB,0,0,,0,0,-1,0,0,bf16,bf16,,128/128,,8,,output tok/s,500,vLLM 0.6,
 b,pretrain,someone,measured,meta-llama/Llama-2-7b-hf,,,,,,,,,A100 SXM4 80GB,8,0,,0,0,-1,0,0,bf16,bf16,,2048,0,64,full,tokens/s/gpu,3000,FSDP,
 TABLE
+# A kind that both tables have is two kinds, and hardware that is not rented counts for neither.
+rows "audio,openai/whisper-large-v2,RTX 3070 Ti 8GB,1,,,1,fp16,,,\"VRAM usage (max, nvidia-smi style)\",4708,MB,someone,measured" \
+	"audio,openai/whisper-tiny,,1,,,,fp16,,,stated,1,GB,someone,vendor_stated" >"$folder/heard.csv"
+{
+	head -1 "$folder/speed.csv"
+	echo 'a,audio,someone,measured,whisper-large-v2,1540000000,,,,,,,,A100 80GB,1,1,,,,,,,fp16,fp16,,,,1,,s_for_9000s_audio,563,faster-whisper beam1,'
+	echo 'b,audio,someone,measured,whisper-large-v2,1540000000,,,,,,,,Apple M2 Ultra,1,1,,,,,,,f16,f16,,,,1,,ms_encode_per_30s_window,170,whisper.cpp,'
+} >"$folder/heard_speed.csv"
 
 expect 0 '^usage: ' --help
 expect 2 '^usage: ' --no-such-option
 expect 77 '^no measurements'
+expect 0 '"kind": "audio", "table": "memory", "rows": 2, "suffice": 1, "used": 1' --memory "$folder/heard.csv" --json
+expect 0 '"kind": "audio", "table": "throughput", "rows": 2, "suffice": 1, "used": 1' --throughput "$folder/heard_speed.csv" --json
 expect 1 'cannot read ' --memory "$folder/none.csv"
 expect 0 'empty.csv: no rows' --memory "$folder/empty.csv"
 expect 0 'memory.csv: no row of kind serve_kv' --memory "$folder/memory.csv"

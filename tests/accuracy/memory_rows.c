@@ -4,6 +4,8 @@
  */
 #include "tests/accuracy/memory_rows.h"
 
+#include "tests/accuracy/audio_rows.h"
+
 #include "core/memory.h"
 #include "core/units.h"
 
@@ -22,6 +24,8 @@ static enum skip excluded(const struct row *row)
 		{"metric", "estimate", SKIP_ESTIMATE},
 		{"metric", "claim", SKIP_CLAIM},
 		{"metric", "stated", SKIP_STATED_REQUIREMENT},
+		{"metric", "requirement", SKIP_STATED_REQUIREMENT},
+		{"metric", "theoretical minimum", SKIP_ESTIMATE},
 		{"notes", "SUSPECT", SKIP_OWN_NOTE},
 		{"notes", "probably swapped", SKIP_OWN_NOTE},
 		{"notes", "pre-allocated cache", SKIP_CACHE_LAYOUT},
@@ -51,6 +55,13 @@ static double unit_bytes(const char *unit)
 	return 0;
 }
 
+/* diffusers' pages and scripts print what torch allocated. */
+static bool is_diffusers(const struct row *row)
+{
+	return row_has(row, "source", "huggingface/diffusers") ||
+	       row_has(row, "source", "huggingface.co/blog");
+}
+
 /* Some sources print GiB or MiB under the name of GB or MB: facts/memory-notes.md 0. */
 static double measured_bytes(const struct row *row)
 {
@@ -60,10 +71,12 @@ static double measured_bytes(const struct row *row)
 	if (strcmp(unit, "MB") == 0)
 		return value * (row_has(row, "notes", "HF transformers") ? MIB
 				: row_has(row, "metric", "torch")	 ? MIB
+				: row_has(row, "metric", "nvidia-smi")	 ? MIB
 									 : 1e6);
 	if (strcmp(unit, "GB") == 0 &&
 	    (row_has(row, "metric", "allocated after load") ||
 	     strcmp(row_text(row, "metric"), "weights") == 0 || row_has(row, "notes", "GiB") ||
+	     is_diffusers(row) || row_has(row, "source", "finetrainers") ||
 	     row_has(row, "notes", "HF transformers (Qwen2") || row_has(row, "source", "vllm") ||
 	     row_has(row, "notes", "vLLM") || row_has(row, "notes", "SGLang") ||
 	     row_has(row, "source", "torchtitan") ||
@@ -121,8 +134,20 @@ static double term_counter(const struct row *row, const struct request *request,
 {
 	const char *metric = row_text(row, "metric");
 	bool is_serving = request->workload.task == TASK_INFERENCE;
+	bool is_made = is_serving && request->workload.architecture->media;
 	double grown = is_padded(row) ? memory->pool_growth_bytes : 0;
 
+	if (is_made && (text_has(metric, "after load")))
+		return memory->weights_bytes + memory->text_encoders_bytes + memory->vae_bytes;
+	/* torch's counters are named; the rest is what the driver showed. */
+	if (text_has(metric, "memory used"))
+		return memory->device_bytes;
+	if (request->workload.architecture->media && !text_has(metric, "torch") &&
+	    !text_has(metric, "alloc") && !text_has(metric, "reserved") &&
+	    !text_has(metric, "memory_before"))
+		return is_diffusers(row) ? memory->allocated_bytes : memory->device_bytes;
+	if (text_has(metric, "memory_before"))
+		return memory->reserved_bytes;
 	if (text_has(metric, "weights") || text_has(metric, "file size") ||
 	    text_has(metric, "engine size") || text_has(metric, "engine memory") ||
 	    text_has(metric, "model buffer") || text_has(metric, "allocated after load"))
@@ -132,8 +157,11 @@ static double term_counter(const struct row *row, const struct request *request,
 		       (is_tuner_table(row) ? memory->pool_growth_bytes : 0);
 	if (text_has(metric, "allocated") || text_has(metric, "alloc") || text_has(metric, "torch"))
 		return memory->allocated_bytes;
-	if (text_has(metric, "nvidia-smi") || text_has(metric, "device memory"))
+	if (text_has(metric, "nvidia-smi") || text_has(metric, "device memory") ||
+	    strcmp(metric, "VRAM") == 0)
 		return memory->device_bytes;
+	if (text_has(metric, "runtime memory")) /* of the process: no card has a part in it */
+		return memory->allocated_bytes;
 	if (text_has(metric, "peak GPU memory"))
 		return is_serving ? memory->allocated_bytes : memory->reserved_bytes + grown;
 	if (text_has(metric, "profiled GPU memory"))
@@ -142,6 +170,35 @@ static double term_counter(const struct row *row, const struct request *request,
 	    strcmp(metric, "memory") == 0 || text_has(metric, "peak"))
 		return memory->reserved_bytes;
 	return (double)NAN;
+}
+
+/* The cache of latents and embeddings is made by the process that then trains. */
+static double caching_bytes(const struct request *request)
+{
+	struct workload workload = request->workload;
+	struct memory_basis basis;
+	struct memory_estimate memory;
+
+	workload.cached_latents = workload.cached_embeddings = false;
+	memory_prepare(&workload, &basis);
+	memory_estimate(&basis, &request->layout, NULL, &memory);
+	return memory.text_encoders_bytes + memory.vae_bytes + memory.phase_bytes[MEDIA_ENCODE];
+}
+
+/* Quantised on the card after they were loaded whole, and the counter not reset in between. */
+static double loading_bytes(const struct row *row, const struct request *request,
+			    const struct memory_basis *basis)
+{
+	struct layout whole = request->layout;
+	struct memory_estimate memory;
+
+	if (row_has(row, "source", "finetrainers"))
+		return caching_bytes(request);
+	if (!row_has(row, "notes", "bf16-load") || !row_has(row, "metric", "peak"))
+		return 0;
+	whole.weight_format = FORMAT_BF16;
+	memory_estimate(basis, &whole, NULL, &memory);
+	return memory.weights_bytes + memory.text_encoders_bytes + memory.vae_bytes;
 }
 
 /* The figure that the row's counter read, in bytes (or in tokens for a count of them). */
@@ -156,6 +213,8 @@ static double counter(const struct row *row, const struct request *request,
 	if (isfinite(value))
 		return value;
 	value = term_counter(row, request, memory);
+	if (loading_bytes(row, request, basis) > value) /* not of a counter that is not known */
+		value = loading_bytes(row, request, basis);
 	/* torchao's size leaves the input embedding out. */
 	if (text_has(metric, "weights_size") && row_has(row, "notes", "embedding is excluded"))
 		value -= 2 * (double)basis->parameters.embedding;
@@ -180,19 +239,26 @@ static double counter(const struct row *row, const struct request *request,
 
 static enum skip run_row(const struct row *row, struct request *request, struct result *result)
 {
-	bool serving = strncmp(row_text(row, "kind"), "serve", 5) == 0;
+	bool is_audio = strcmp(row_text(row, "kind"), "audio") == 0;
+	bool is_media = strncmp(row_text(row, "kind"), "diffusion", 9) == 0;
+	bool is_made = strcmp(row_text(row, "kind"), "diffusion_infer") == 0;
+	bool serving = is_audio || is_made || strncmp(row_text(row, "kind"), "serve", 5) == 0;
 	struct memory_basis basis;
 	struct memory_estimate memory;
 	const char *unit = row_text(row, "measured_unit");
 	enum skip reason = excluded(row);
 
-	if (reason || (reason = request_architecture(row, &request->architecture)))
+	if (reason || (reason = is_media ? media_model(row, &request->architecture)
+					 : request_architecture(row, &request->architecture)))
 		return reason;
 	/* litgpt gives every model an output head of its own. */
 	if (row_has(row, "source", "litgpt"))
 		request->architecture.tied_embeddings = false;
-	reason = serving ? memory_serving_request(row, request)
-			 : memory_training_request(row, request);
+	reason = is_made    ? media_infer_request(row, request)
+		 : is_media ? media_train_request(row, request)
+		 : is_audio ? audio_memory_request(row, request)
+		 : serving  ? memory_serving_request(row, request)
+			    : memory_training_request(row, request);
 	if (reason || (reason = request_complete(request)))
 		return reason;
 	if ((reason = request_cards(row_text(row, "gpu"), request)) &&
@@ -256,8 +322,9 @@ enum skip memory_row_device(const struct row *row, double *device_bytes, double 
 	return SKIP_NONE;
 }
 
-const char *const memory_kinds[] = {"serve_weights", "serve_kv", "train_full", "train_lora",
-				    "train_qlora"};
+const char *const memory_kinds[] = {"serve_weights",   "serve_kv",	 "train_full",
+				    "train_lora",      "train_qlora",	 "audio",
+				    "diffusion_infer", "diffusion_train"};
 const size_t memory_kinds_count = sizeof(memory_kinds) / sizeof(memory_kinds[0]);
 
 static void predict(struct result *result)
@@ -275,7 +342,7 @@ static void name_result(const struct row *row, const char *kind, struct result *
 	result->table = RESULT_MEMORY;
 	result->row = *row;
 	result->predict = predict;
-	snprintf(result->kind, sizeof(result->kind), "%s", kind);
+	result_set_kind(result, kind);
 	snprintf(result->id, sizeof(result->id), "%s", row_text(row, "id"));
 	snprintf(result->source, sizeof(result->source), "%s", row_text(row, "source"));
 	snprintf(result->model, sizeof(result->model), "%s", row_text(row, "model"));

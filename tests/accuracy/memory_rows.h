@@ -15,6 +15,10 @@ void fit_rows_run(const struct table *constraints, const struct table *memory,
 
 /* The request of a row of each kind, or why there is none. */
 enum skip memory_training_request(const struct row *row, struct request *request);
+/* Of pipelines: memory_media_rows.c. */
+enum skip media_model(const struct row *row, struct architecture *out);
+enum skip media_infer_request(const struct row *row, struct request *request);
+enum skip media_train_request(const struct row *row, struct request *request);
 enum skip memory_serving_request(const struct row *row, struct request *request);
 
 /* What the run of a training row would show on its card, and what the card has; or why not. */

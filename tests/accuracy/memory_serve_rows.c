@@ -102,13 +102,14 @@ enum skip memory_serving_request(const struct row *row, struct request *request)
 	layout->is_legacy_engine = row_has(row, "notes", "materialises fp32 logits");
 	workload->weight_format = (int)layout->weight_format;
 	workload->kv_format = (int)layout->kv_format;
-	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_prompt_tokens |
-			   1ull << WORKLOAD_output_tokens | 1ull << WORKLOAD_concurrency |
-			   1ull << WORKLOAD_engine | 1ull << WORKLOAD_weight_format;
+	workload->given |= WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_prompt_tokens) |
+			   WORKLOAD_BIT(WORKLOAD_output_tokens) |
+			   WORKLOAD_BIT(WORKLOAD_concurrency) | WORKLOAD_BIT(WORKLOAD_engine) |
+			   WORKLOAD_BIT(WORKLOAD_weight_format);
 	utilization = utilization_of(row_text(row, "notes"));
 	if (utilization > 0) {
 		workload->gpu_memory_utilization = utilization;
-		workload->given |= 1ull << WORKLOAD_gpu_memory_utilization;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_gpu_memory_utilization);
 	}
 	return SKIP_NONE;
 }

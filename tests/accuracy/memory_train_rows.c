@@ -229,8 +229,8 @@ static enum skip adapter_request(const struct row *row, bool is_qlora, struct re
 	workload->lora_targets = (int)targets_of(row);
 	workload->dora = row_has(row, "notes", "dora");
 	workload->train_embeddings = row_has(row, "lora_targets", "lm_head fully trained");
-	workload->given |= 1ull << WORKLOAD_lora_rank | 1ull << WORKLOAD_lora_targets |
-			   1ull << WORKLOAD_dora | 1ull << WORKLOAD_train_embeddings;
+	workload->given |= WORKLOAD_BIT(WORKLOAD_lora_rank) | WORKLOAD_BIT(WORKLOAD_lora_targets) |
+			   WORKLOAD_BIT(WORKLOAD_dora) | WORKLOAD_BIT(WORKLOAD_train_embeddings);
 	layout->weight_format = request_format(row_text(row, "weight_dtype"));
 	if (layout->weight_format == FORMAT_AUTO)
 		return SKIP_BASE_FORMAT_NOT_STATED;
@@ -241,7 +241,7 @@ static enum skip adapter_request(const struct row *row, bool is_qlora, struct re
 	if (is_qlora && format_facts(layout->weight_format)->linear_bits >= 8)
 		workload->method = METHOD_LORA;
 	workload->base_format = (int)layout->weight_format;
-	workload->given |= 1ull << WORKLOAD_base_format;
+	workload->given |= WORKLOAD_BIT(WORKLOAD_base_format);
 	return SKIP_NONE;
 }
 
@@ -267,21 +267,22 @@ enum skip memory_training_request(const struct row *row, struct request *request
 	workload->fused_attention = !row_has(row, "flash_attention", "n");
 	if (row_has(row, "notes", "optimizer-in-backward")) {
 		workload->optimizer_in_backward = true;
-		workload->given |= 1ull << WORKLOAD_optimizer_in_backward;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_optimizer_in_backward);
 	}
 	if (chunks > 1) {
 		workload->pipeline_chunks = (int64_t)chunks;
-		workload->given |= 1ull << WORKLOAD_pipeline_chunks;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_pipeline_chunks);
 	}
-	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_method |
-			   1ull << WORKLOAD_stack | 1ull << WORKLOAD_precision |
-			   1ull << WORKLOAD_optimizer | 1ull << WORKLOAD_sequence_length |
-			   1ull << WORKLOAD_fused_attention;
+	workload->given |= WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_method) |
+			   WORKLOAD_BIT(WORKLOAD_stack) | WORKLOAD_BIT(WORKLOAD_precision) |
+			   WORKLOAD_BIT(WORKLOAD_optimizer) |
+			   WORKLOAD_BIT(WORKLOAD_sequence_length) |
+			   WORKLOAD_BIT(WORKLOAD_fused_attention);
 	layout->weight_format = layout->kv_format = FORMAT_BF16;
 	/* The loss was compiled from 2025 on. */
 	if (row_has(row, "source", "202412") || row_has(row, "source", "(2024")) {
 		workload->cross_entropy = CROSS_ENTROPY_PLAIN;
-		workload->given |= 1ull << WORKLOAD_cross_entropy;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_cross_entropy);
 	}
 	return is_full ? SKIP_NONE : adapter_request(row, is_qlora, request);
 }

@@ -144,7 +144,8 @@ void report_json(FILE *file, const struct results *results, const struct figures
 		fprintf(file,
 			"%s\n  {\"kind\": \"%s\", \"table\": \"%s\", \"rows\": %zu, \"suffice\": "
 			"%zu, \"used\": %zu",
-			i ? "," : "", f->kind, table_text[f->table], f->rows, f->suffice, f->used);
+			i ? "," : "", result_kind_of_rows(f->kind), table_text[f->table], f->rows,
+			f->suffice, f->used);
 		number_json(file, "used_share", used_share(f));
 		number_json(file, "median", f->median);
 		number_json(file, "p90", f->p90);

@@ -23,6 +23,32 @@ void results_free(struct results *results)
 	*results = (struct results){0};
 }
 
+/* Kinds that both tables have. */
+static const char *const shared_kinds[] = {"audio", "diffusion_infer"};
+#define SHARED_KINDS (sizeof(shared_kinds) / sizeof(shared_kinds[0]))
+
+void result_set_kind(struct result *result, const char *kind)
+{
+	const char *table = "";
+
+	for (size_t i = 0; i < SHARED_KINDS; i++)
+		if (strcmp(kind, shared_kinds[i]) == 0)
+			table = result->table == RESULT_MEMORY ? "_memory" : "_speed";
+	snprintf(result->kind, sizeof(result->kind), "%s%s", kind, table);
+}
+
+const char *result_kind_of_rows(const char *kind)
+{
+	for (size_t i = 0; i < SHARED_KINDS; i++) {
+		size_t length = strlen(shared_kinds[i]);
+
+		if (strncmp(kind, shared_kinds[i], length) == 0 &&
+		    (strcmp(kind + length, "_memory") == 0 || strcmp(kind + length, "_speed") == 0))
+			return shared_kinds[i];
+	}
+	return kind;
+}
+
 void result_close(struct result *result, enum skip reason)
 {
 	result->reason = reason;

@@ -34,6 +34,13 @@ struct results {
 struct result *results_add(struct results *results);
 void results_free(struct results *results);
 
+/* Names the kind; one that both tables have, by its table as well: "audio_speed". Sets nothing
+ * else. */
+void result_set_kind(struct result *result, const char *kind);
+
+/* The kind as the rows name it: "audio". */
+const char *result_kind_of_rows(const char *kind);
+
 /* Notes why the row is skipped, or its error. */
 void result_close(struct result *result, enum skip reason);
 

@@ -20,6 +20,7 @@ static const struct {
 	[SKIP_MODEL_BY_NAME] = {COLUMNS_INSUFFICIENT, "model not in the registry"},
 	[SKIP_LAYOUT_BY_NAME] = {COLUMNS_INSUFFICIENT, "model and layout known by name only"},
 	[SKIP_RECOMPUTE_NOT_STATED] = {COLUMNS_INSUFFICIENT, "recompute mode not stated"},
+	[SKIP_SIZE_NOT_STATED] = {COLUMNS_INSUFFICIENT, "size or frames not stated"},
 	[SKIP_LENGTH_NOT_STATED] = {COLUMNS_INSUFFICIENT, "sequence length not stated"},
 	[SKIP_LENGTHS_NOT_STATED] = {COLUMNS_INSUFFICIENT, "lengths not stated"},
 	[SKIP_DATASET_LENGTHS] = {COLUMNS_INSUFFICIENT,
@@ -97,6 +98,13 @@ static const struct {
 			       "next to nothing is left: the difference of two equal figures"},
 	[SKIP_ONE_GPU_OF_MANY] = {DOUBTFUL,
 				  "the run used one of its GPUs (facts/memory-notes.md 12)"},
+	[SKIP_CONTROL_NET] = {NOT_OFFERED, "a ControlNet beside the denoiser"},
+	[SKIP_STEP_CACHE] = {NOT_OFFERED, "steps that are taken from those before them"},
+	[SKIP_UNCOMPILED_INT8] = {NOT_OFFERED,
+				  "int8 without a kernel: 20 times as slow as what it replaces"},
+	[SKIP_BOUND_BY_HOST] = {DOUBTFUL,
+				"two cards do no more than one: what feeds them bounds it, "
+				"of which no column tells"},
 	[SKIP_ODD_DEGREES] = {DOUBTFUL, "GPUs are not a multiple of the model-parallel degrees"},
 };
 

@@ -1,12 +1,17 @@
 /* Rows of throughput.csv: what is common to training and serving. */
 #include "tests/accuracy/speed_rows.h"
 
+#include "tests/accuracy/audio_rows.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* MLPerf's runs, of which those of pipelines tell how long a step takes. */
+#define TRAINED_PIPELINES "train_to_target"
+
 /* Metrics that say nothing about speed alone: facts/throughput-notes.md 0. */
-static enum skip excluded(const struct row *row)
+static enum skip excluded(const struct row *row, bool is_media)
 {
 	static const struct {
 		const char *metric;
@@ -21,7 +26,8 @@ static enum skip excluded(const struct row *row)
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (row_has(row, "metric", rules[i].metric))
+		if (row_has(row, "metric", rules[i].metric) &&
+		    !(is_media && speed_media_tells_step(row)))
 			return rules[i].reason;
 	if (row_has(row, "source", "GPU-Benchmarks-on-LLM-Inference") &&
 	    row_has(row, "gpu", "A100 SXM4") && row_count(row, "gpus", 1) > 1)
@@ -38,7 +44,7 @@ static enum skip excluded(const struct row *row)
 		return SKIP_HOSTED;
 	if (row_has(row, "gpu", "Apple") || row_has(row, "gpu", "CPU") ||
 	    row_has(row, "gpu", "Jetson") || row_has(row, "gpu", "Ascend") ||
-	    row_has(row, "gpu", "Graphcore"))
+	    row_has(row, "gpu", "Graphcore") || row_has(row, "gpu", "GB10"))
 		return SKIP_CARD_NOT_RENTED;
 	return SKIP_NONE;
 }
@@ -105,7 +111,7 @@ void speed_row_fabric(const struct row *row, const struct accelerator *card,
 static void name_result(const struct row *row, const char *kind, struct result *result)
 {
 	result->table = RESULT_THROUGHPUT;
-	snprintf(result->kind, sizeof(result->kind), "%s", kind);
+	result_set_kind(result, kind);
 	snprintf(result->id, sizeof(result->id), "%s", row_text(row, "id"));
 	snprintf(result->source, sizeof(result->source), "%s", row_text(row, "source"));
 	snprintf(result->model, sizeof(result->model), "%s", row_text(row, "model"));
@@ -124,8 +130,22 @@ static void name_result(const struct row *row, const char *kind, struct result *
 		 row_text(row, "checkpointing"), row_text(row, "metric"));
 }
 
+typedef enum skip predict_row(const struct row *row, struct request *request,
+			      struct result *result);
+
+static predict_row *predictor_of(const char *kind)
+{
+	if (strcmp(kind, "diffusion_train_speed") == 0)
+		return speed_media_train_row;
+	if (strncmp(kind, "diffusion", 9) == 0)
+		return speed_media_row;
+	if (strncmp(kind, "audio", 5) == 0)
+		return audio_speed_row;
+	return strncmp(kind, "serve", 5) == 0 ? speed_serve_row : speed_train_row;
+}
+
 /* A label that several cards match takes the one that comes nearest. */
-static enum skip nearest_card(const struct row *row, bool serving, const struct request *request,
+static enum skip nearest_card(const struct row *row, const struct request *request,
 			      struct result *result)
 {
 	enum skip reason = SKIP_CARD_UNKNOWN;
@@ -139,8 +159,7 @@ static enum skip nearest_card(const struct row *row, bool serving, const struct 
 		one.cards[0] = request->cards[i];
 		one.cards_count = 1;
 		one.workload.architecture = &one.architecture;
-		fault = serving ? speed_serve_row(row, &one, &trial)
-				: speed_train_row(row, &one, &trial);
+		fault = predictor_of(result->kind)(row, &one, &trial);
 		if (fault) {
 			reason = fault;
 			if (fault == SKIP_REFUSED)
@@ -157,24 +176,34 @@ static enum skip nearest_card(const struct row *row, bool serving, const struct 
 	return SKIP_NONE;
 }
 
-const char *const speed_kinds[] = {"pretrain",	     "finetune_full",	    "finetune_lora",
-				   "finetune_qlora", "serve_decode_single", "serve_throughput",
-				   "serve_prefill"};
+const char *const speed_kinds[] = {"pretrain",
+				   "finetune_full",
+				   "finetune_lora",
+				   "finetune_qlora",
+				   "serve_decode_single",
+				   "serve_throughput",
+				   "serve_prefill",
+				   "audio",
+				   "diffusion_infer",
+				   "diffusion_video",
+				   TRAINED_PIPELINES};
 const size_t speed_kinds_count = sizeof(speed_kinds) / sizeof(speed_kinds[0]);
 
 static void predict(struct result *result)
 {
 	const struct row *row = &result->row;
 	struct request request = {0};
-	enum skip reason = excluded(row);
+	bool is_media = strncmp(result->kind, "diffusion", 9) == 0;
+	enum skip reason = excluded(row, is_media);
 
 	if (!reason)
-		reason = request_architecture(row, &request.architecture);
+		reason = is_media ? speed_media_model(row, &request.architecture)
+				  : request_architecture(row, &request.architecture);
 	if (!reason)
-		reason = request_cards(row_text(row, "gpu"), &request);
+		reason = is_media ? speed_media_cards(row, &request)
+				  : request_cards(row_text(row, "gpu"), &request);
 	if (!reason)
-		reason =
-			nearest_card(row, strncmp(result->kind, "serve", 5) == 0, &request, result);
+		reason = nearest_card(row, &request, result);
 	result_close(result, reason);
 }
 
@@ -188,7 +217,12 @@ void speed_rows_run(const struct table *table, struct results *results)
 			if (strcmp(row_text(&row, "kind"), speed_kinds[k]) != 0)
 				continue;
 			result = results_add(results);
-			name_result(&row, speed_kinds[k], result);
+			/* What of these is a speed is that of training pipelines. */
+			name_result(&row,
+				    strcmp(speed_kinds[k], TRAINED_PIPELINES) == 0
+					    ? "diffusion_train_speed"
+					    : speed_kinds[k],
+				    result);
 			result->row = row;
 			result->predict = predict;
 			predict(result);

@@ -17,6 +17,16 @@ void speed_rows_run(const struct table *table, struct results *results);
  */
 enum skip speed_train_row(const struct row *row, struct request *request, struct result *result);
 enum skip speed_serve_row(const struct row *row, struct request *request, struct result *result);
+enum skip speed_media_row(const struct row *row, struct request *request, struct result *result);
+
+enum skip speed_media_train_row(const struct row *row, struct request *request,
+				struct result *result);
+/* Whether a row of minutes to a target tells how long a step takes as well. */
+bool speed_media_tells_step(const struct row *row);
+enum skip speed_media_cards(const struct row *row, struct request *request);
+
+/* The pipeline that a row's model column means. */
+enum skip speed_media_model(const struct row *row, struct architecture *out);
 
 /* Links of the row's machines, from its interconnect column and the card. */
 void speed_row_fabric(const struct row *row, const struct accelerator *card,

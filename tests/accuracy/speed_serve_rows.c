@@ -336,9 +336,10 @@ enum skip speed_serve_row(const struct row *row, struct request *request, struct
 		return reason;
 	workload->weight_format = (int)request->layout.weight_format;
 	workload->concurrency = (int64_t)fmax(1, load);
-	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_engine |
-			   1ull << WORKLOAD_prompt_tokens | 1ull << WORKLOAD_output_tokens |
-			   1ull << WORKLOAD_weight_format | 1ull << WORKLOAD_concurrency;
+	workload->given |=
+		WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_engine) |
+		WORKLOAD_BIT(WORKLOAD_prompt_tokens) | WORKLOAD_BIT(WORKLOAD_output_tokens) |
+		WORKLOAD_BIT(WORKLOAD_weight_format) | WORKLOAD_BIT(WORKLOAD_concurrency);
 	if ((reason = request_complete(request)) || (reason = layout_of(row, request, load)))
 		return reason;
 	if (!speed_prepare(workload, request->cards[0], request->layout.weight_format, &basis))

@@ -103,11 +103,11 @@ static void set_lengths(const struct row *row, struct request *request)
 	/* NVIDIA's BERT scores the hidden positions alone. */
 	if (is_bert && row_has(row, "source", "DeepLearningExamples")) {
 		workload->cross_entropy = CROSS_ENTROPY_FUSED;
-		workload->given |= 1ull << WORKLOAD_cross_entropy;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_cross_entropy);
 	}
 	if (architecture_has_source(&request->architecture) && row_has(row, "source", "NeMo")) {
 		workload->target_length = NEMO_T5_TARGET;
-		workload->given |= 1ull << WORKLOAD_target_length;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_target_length);
 	}
 }
 
@@ -133,23 +133,24 @@ static enum skip workload_of(const struct row *row, struct request *request)
 	set_lengths(row, request);
 	if (row_has(row, "notes", "bf16 optimizer states")) {
 		workload->optimizer = OPTIMIZER_ADAMW_BF16;
-		workload->given |= 1ull << WORKLOAD_optimizer;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_optimizer);
 	}
 	/* Megatron-Bridge's tables: virtual pipeline stages. */
 	workload->pipeline_chunks = (int64_t)text_number_after(row_text(row, "notes"), "; VP ", 0);
 	if (workload->pipeline_chunks > 0)
-		workload->given |= 1ull << WORKLOAD_pipeline_chunks;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_pipeline_chunks);
 	if (speed_row_is_before_fused_attention(row))
-		workload->given |= 1ull << WORKLOAD_fused_attention; /* and it is not */
-	workload->given |= 1ull << WORKLOAD_task | 1ull << WORKLOAD_stack |
-			   1ull << WORKLOAD_precision | 1ull << WORKLOAD_sequence_length;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_fused_attention); /* and it is not */
+	workload->given |= WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_stack) |
+			   WORKLOAD_BIT(WORKLOAD_precision) |
+			   WORKLOAD_BIT(WORKLOAD_sequence_length);
 	if (workload->task == TASK_FINETUNE)
-		workload->given |= 1ull << WORKLOAD_method;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_method);
 	request->layout.weight_format = FORMAT_BF16;
 	if (workload->method == METHOD_QLORA) {
 		request->layout.weight_format = request_format(row_text(row, "weight_dtype"));
 		workload->base_format = (int)request->layout.weight_format;
-		workload->given |= 1ull << WORKLOAD_base_format;
+		workload->given |= WORKLOAD_BIT(WORKLOAD_base_format);
 	}
 	request->layout.kv_format = FORMAT_BF16;
 	return SKIP_NONE;

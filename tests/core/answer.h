@@ -171,8 +171,17 @@ static inline void check_answer(const struct recommend_request *request,
 	/* "Nothing fits" is never a bare empty list. */
 	if (!answer->recommendations_count && catalogue->offers_count)
 		ck_assert_uint_gt(offers, 0);
-	for (int i = 0; i < answer->remedies_count; i++)
-		ck_assert(answer->remedies[i].text && answer->remedies[i].result);
+	for (int i = 0; i < answer->remedies_count; i++) {
+		const struct recommendation *first = answer->recommendations;
+		const struct recommendation *other = answer->remedies[i].result;
+
+		ck_assert(answer->remedies[i].text && other);
+		/* Better in something that was asked for: fit, money or time. */
+		ck_assert_msg(!answer->recommendations_count || other->plan.fit > first->plan.fit ||
+				      other->cost.total_micros < first->cost.total_micros ||
+				      other->cost.elapsed_seconds < first->cost.elapsed_seconds,
+			      "%s", answer->remedies[i].text);
+	}
 }
 
 /* Cards of a few sizes at prices of one order. */

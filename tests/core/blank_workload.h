@@ -27,12 +27,12 @@ static inline struct workload blank(enum task task)
 	return (struct workload){
 		.architecture = &model_find("meta-llama/Llama-3.1-8B")->architecture,
 		.task = (int)task,
-		.given = UINT64_C(1) << WORKLOAD_task,
+		.given = WORKLOAD_BIT(WORKLOAD_task),
 	};
 }
 
 #define GIVE(workload, field, value)                                                               \
-	((workload).field = (value), (workload).given |= UINT64_C(1) << WORKLOAD_##field)
+	((workload).field = (value), (workload).given |= WORKLOAD_BIT(WORKLOAD_##field))
 
 /* The item at that pointer, or NULL. */
 static inline const struct error_item *item(const char *pointer)

@@ -162,6 +162,39 @@ struct catalogue *market_build(struct market *market)
 	return catalogue;
 }
 
+struct catalogue *market_build_shapes(struct market *market, size_t count, uint32_t shapes)
+{
+	struct catalogue *whole, *catalogue;
+	size_t kept = 0;
+	bool *is_kept;
+
+	market_init(market, count);
+	market_add_random(market, count, 1);
+	whole = market_build(market);
+	is_kept = calloc(count, sizeof(*is_kept));
+	REQUIRE(whole && is_kept);
+	for (uint32_t i = 0; i < whole->lists_count; i++) {
+		const struct offer_list *list = &whole->lists[i];
+		uint64_t number = (uint64_t)list->shape * shapes;
+
+		if (number / whole->shapes_count == (number + shapes) / whole->shapes_count)
+			continue;
+		for (uint32_t j = 0; j < list->count; j++)
+			is_kept[whole->by_price[list->first + j]] = true;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t place = catalogue_find(whole, market->offers[i].id);
+
+		if (place != CATALOGUE_NOWHERE && is_kept[place])
+			market->offers[kept++] = market->offers[i];
+	}
+	market->count = kept;
+	free(is_kept);
+	catalogue_free(whole);
+	catalogue = market_build(market);
+	return catalogue;
+}
+
 static void set_field(struct workload *workload, const char *name, const char *value)
 {
 	for (int i = 0; i < WORKLOAD_FIELD_COUNT; i++) {
@@ -180,7 +213,7 @@ static void set_field(struct workload *workload, const char *name, const char *v
 		} else {
 			*(bool *)at = strcmp(value, "true") == 0;
 		}
-		workload->given |= UINT64_C(1) << i;
+		workload->given |= WORKLOAD_BIT(i);
 		return;
 	}
 	fprintf(stderr, "no field %s\n", name);

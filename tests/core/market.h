@@ -35,6 +35,10 @@ void market_add_random(struct market *market, size_t count, uint64_t seed);
 /* NULL and a message on stderr when it cannot be built. */
 struct catalogue *market_build(struct market *market);
 
+/* Of `count` random offers those of `shapes` shapes, evenly spread over all. Initialises `market`,
+ * which owns their texts. */
+struct catalogue *market_build_shapes(struct market *market, size_t count, uint32_t shapes);
+
 /* A workload of a registry model with these fields only; `fields` is "task=finetune method=qlora
  * sequence_length=2048 ...", names and values as in the API. Completed; aborts on a fault. */
 struct workload market_workload(const char *model, const char *fields);

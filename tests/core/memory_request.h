@@ -20,7 +20,7 @@ struct request {
 	struct memory_estimate memory;
 };
 
-#define SAID(field) (1ull << WORKLOAD_##field)
+#define SAID(field) (WORKLOAD_BIT(WORKLOAD_##field))
 
 static inline struct request training(const char *model, enum method method, enum stack stack,
 				      int64_t length)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SAID(field) (1ull << WORKLOAD_##field)
+#define SAID(field) (WORKLOAD_BIT(WORKLOAD_##field))
 
 struct request {
 	struct workload workload;

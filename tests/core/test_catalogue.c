@@ -2,6 +2,7 @@
 #include "core/catalogue.h"
 
 #include "tests/core/market.h"
+#include "tests/offer_at.h"
 #include "tests/suite.h"
 
 #include <string.h>
@@ -24,7 +25,9 @@ static uint32_t check_order(const struct catalogue *catalogue)
 	uint32_t listed = 0, shape_offers = 0;
 
 	for (uint32_t i = 1; i < catalogue->offers_count; i++)
-		ck_assert_uint_lt(catalogue->offers[i - 1].id, catalogue->offers[i].id);
+		if (i != catalogue->public_count)
+			ck_assert_uint_lt(catalogue_id(catalogue, i - 1),
+					  catalogue_id(catalogue, i));
 	for (uint32_t i = 0; i < catalogue->shapes_count; i++) {
 		const struct shape *shape = &catalogue->shapes[i];
 
@@ -41,7 +44,8 @@ static uint32_t check_order(const struct catalogue *catalogue)
 		ck_assert_uint_gt(list->count, 0);
 		for (uint32_t j = 0; j < list->count; j++) {
 			uint32_t at = list->first + j;
-			const struct offer *offer = &catalogue->offers[catalogue->by_price[at]];
+			const struct offer found = offer_at(catalogue, catalogue->by_price[at]);
+			const struct offer *offer = &found;
 			const struct offer_tag *tag = &catalogue->tags[at];
 
 			ck_assert_str_eq(offer->provider, list->provider);
@@ -73,7 +77,7 @@ START_TEST(an_empty_catalogue_is_one)
 
 	ck_assert_ptr_nonnull(catalogue);
 	ck_assert_uint_eq(check_order(catalogue), 0);
-	ck_assert_ptr_null(catalogue_find(catalogue, 1));
+	ck_assert_uint_eq(catalogue_find(catalogue, 1), CATALOGUE_NOWHERE);
 	catalogue_free(catalogue);
 	catalogue_free(NULL);
 }
@@ -113,12 +117,18 @@ START_TEST(every_bundled_offer_is_found_by_its_id)
 	check_order(catalogue);
 	ck_assert_uint_eq(catalogue->unmapped_offers, 0);
 	for (size_t i = 0; i < market.count; i++) {
-		const struct offer *offer = catalogue_find(catalogue, market.offers[i].id);
+		uint32_t place = catalogue_find(catalogue, market.offers[i].id);
+		struct offer offer;
 
-		ck_assert_ptr_nonnull(offer);
-		ck_assert(offer_key_equal(offer, &market.offers[i]));
-		ck_assert_ptr_ne(offer->provider, market.offers[i].provider);
-		ck_assert_ptr_null(catalogue_find(catalogue, market.offers[i].id + 1));
+		ck_assert_uint_ne(place, CATALOGUE_NOWHERE);
+		offer = offer_at(catalogue, place);
+		ck_assert(offer_key_equal(&offer, &market.offers[i]));
+		ck_assert_uint_eq(offer.place, place);
+		ck_assert_ptr_ne(offer.provider, market.offers[i].provider);
+		ck_assert_ptr_eq(offer.provider, catalogue_text(catalogue, place, OFFER_PROVIDER));
+		ck_assert_ptr_eq(offer.source, catalogue_text(catalogue, place, OFFER_SOURCE));
+		ck_assert_uint_eq(catalogue_find(catalogue, market.offers[i].id + 1),
+				  CATALOGUE_NOWHERE);
 	}
 	catalogue_free(catalogue);
 }
@@ -157,6 +167,7 @@ START_TEST(spot_offers_of_different_interruption_bands_lie_apart)
 
 		offer->region = regions[i];
 		offer->price_kind = PRICE_SPOT;
+		offer->interruption_band = i < 4 ? i : 0; /* the feed's own goes first */
 	}
 	catalogue = market_build(&market);
 	check_order(catalogue);
@@ -165,12 +176,13 @@ START_TEST(spot_offers_of_different_interruption_bands_lie_apart)
 		const struct offer_list *list = &catalogue->lists[i];
 
 		for (uint32_t j = 0; j < list->count; j++) {
-			const struct offer *offer =
-				&catalogue->offers[catalogue->by_price[list->first + j]];
+			const struct offer found =
+				offer_at(catalogue, catalogue->by_price[list->first + j]);
+			const struct offer *offer = &found;
 
 			rates[0] = list->interruptions_per_hour;
-			rates[1] = terms_spot_interruptions_per_hour("aws", "g5.xlarge",
-								     offer->region);
+			rates[1] = terms_spot_interruptions_per_hour(
+				"aws", "g5.xlarge", offer->region, offer->interruption_band);
 			ck_assert_double_eq_tol(rates[0], rates[1], 1e-12);
 		}
 	}
@@ -243,6 +255,26 @@ START_TEST(provider_states_and_unmapped_spellings_are_copied)
 }
 END_TEST
 
+START_TEST(a_private_feed_without_offers_is_hidden_too)
+{
+	struct provider_status status[] = {
+		{.provider = "aws", .source = "aws-api"},
+		{.provider = "pool", .source = "file:broken.csv", .outcome = "parse"},
+	};
+	struct catalogue_input input = {.providers = status, .providers_count = 2};
+	struct catalogue *whole;
+	struct error error;
+
+	error_init(&error, NULL);
+	whole = catalogue_build(&input, &error);
+	ck_assert_ptr_nonnull(whole);
+	ck_assert_uint_eq(whole->providers_count, 2);
+	ck_assert_uint_eq(whole->public_view->providers_count, 1);
+	ck_assert_str_eq(whole->public_view->providers[0].provider, "aws");
+	catalogue_free(whole);
+}
+END_TEST
+
 START_TEST(a_country_tag_is_two_letters)
 {
 	ck_assert_uint_eq(catalogue_country_tag("US"), 'U' << 8 | 'S');
@@ -250,6 +282,121 @@ START_TEST(a_country_tag_is_two_letters)
 	ck_assert_uint_eq(catalogue_country_tag("U"), 0);
 	ck_assert_uint_eq(catalogue_country_tag("USA"), 0);
 	ck_assert_uint_eq(catalogue_country_tag(NULL), 0);
+}
+END_TEST
+
+/* Two catalogues over offers in one order tell the same. */
+static void check_same(const struct catalogue *a, const struct catalogue *b)
+{
+	ck_assert_uint_eq(a->offers_count, b->offers_count);
+	ck_assert_uint_eq(a->listed_count, b->listed_count);
+	ck_assert_uint_eq(a->lists_count, b->lists_count);
+	ck_assert_uint_eq(a->shapes_count, b->shapes_count);
+	ck_assert_uint_eq(a->regions_count, b->regions_count);
+	ck_assert_uint_eq(a->unlisted_count, b->unlisted_count);
+	ck_assert_uint_eq(a->bundled_offers, b->bundled_offers);
+	ck_assert_uint_eq(a->stale_providers_count, b->stale_providers_count);
+	ck_assert_int_eq(a->oldest_observed_us, b->oldest_observed_us);
+	ck_assert_int_eq(a->newest_observed_us, b->newest_observed_us);
+	for (uint32_t i = 0; i < a->offers_count; i++)
+		ck_assert_uint_eq(catalogue_id(a, i), catalogue_id(b, i));
+	for (uint32_t i = 0; i < a->listed_count; i++)
+		ck_assert_uint_eq(a->by_price[i], b->by_price[i]);
+	for (uint32_t i = 0; i < a->regions_count; i++)
+		ck_assert_str_eq(a->regions[i], b->regions[i]);
+	for (uint32_t i = 0; i < a->shapes_count; i++) {
+		ck_assert_uint_eq(a->shapes[i].offers, b->shapes[i].offers);
+		ck_assert_double_eq_tol(a->shapes[i].ram_gib, b->shapes[i].ram_gib, 1e-9);
+	}
+}
+
+START_TEST(the_public_view_is_the_catalogue_without_private_offers)
+{
+	struct catalogue *whole, *without;
+	struct market open;
+	size_t private = 0;
+
+	market_init(&open, 60000);
+	market_add_random(&market, 5000, 17);
+	for (size_t i = 0; i < market.count; i++) {
+		struct offer *offer = &market.offers[i];
+
+		if (i % 5 == 1)
+			offer->source = "file:own.csv";
+		else if (i % 5 == 2)
+			offer->price_basis = "instance, 12.5 % off the list";
+		if (i % 5 == 3)
+			offer->price_basis = "instance, off the listed price"; /* is public */
+		if (i % 5 == 1 || i % 5 == 2)
+		private++;
+		else open.offers[open.count++] = *offer;
+	}
+	whole = market_build(&market);
+	without = market_build(&open);
+	ck_assert_ptr_nonnull(whole);
+	check_order(whole);
+	check_order(whole->public_view);
+	ck_assert_uint_eq(whole->offers_count - whole->public_count, private);
+	ck_assert_ptr_eq(without->public_view, without);
+	ck_assert_ptr_eq(whole->public_view->public_view, whole->public_view);
+	check_same(whole->public_view, without);
+	for (uint32_t i = 0; i < whole->offers_count; i++) {
+		uint64_t id = catalogue_id(whole, i);
+
+		ck_assert_uint_eq(catalogue_find(whole, id), i);
+		ck_assert_uint_eq(catalogue_find(whole->public_view, id),
+				  i < whole->public_count ? i : CATALOGUE_NOWHERE);
+	}
+	catalogue_free(whole);
+	catalogue_free(without);
+	market_release(&open);
+}
+END_TEST
+
+START_TEST(the_public_view_names_no_private_feed)
+{
+	struct provider_status status[] = {
+		{.provider = "aws", .source = "aws-api", .offers = 3},
+		{.provider = "aws", .source = "file:own.csv", .offers = 1},
+		{.provider = "lambda", .source = "file:own.csv", .offers = 2},
+		{.provider = "pool", .source = "file:pool.csv", .offers = 1},
+	};
+	struct unmapped unmapped[] = {
+		{.provider = "aws", .spelling = "GTX 9"},
+		{.provider = "pool", .spelling = "A100 80GB", .is_private = true},
+	};
+	struct catalogue_input input = {.providers = status,
+					.providers_count = 4,
+					.unmapped = unmapped,
+					.unmapped_count = 2};
+	const struct catalogue *view;
+	struct catalogue *whole;
+	struct error error;
+
+	error_init(&error, NULL);
+	market_add(&market, "aws", "a", "H100 SXM5 80GB", 1, 2)->source = "aws-api";
+	market_add(&market, "aws", "b", "H100 SXM5 80GB", 1, 2)->source = "file:own.csv";
+	market_add(&market, "lambda", "a", "H100 SXM5 80GB", 1, 2)->source = "bundled";
+	market_add(&market, "lambda", "b", "H100 SXM5 80GB", 1, 2)->source = "file:own.csv";
+	market_add(&market, "pool", "a", "H100 SXM5 80GB", 1, 2)->source = "file:pool.csv";
+	for (size_t i = 0; i < market.count; i++)
+		market.offers[i].id = i + 1;
+	input.offers = market.offers;
+	input.offers_count = market.count;
+	whole = catalogue_build(&input, &error);
+	ck_assert_ptr_nonnull(whole);
+	ck_assert_uint_eq(whole->providers_count, 4);
+	view = whole->public_view;
+	ck_assert_uint_eq(view->offers_count, 2);
+	ck_assert_uint_eq(view->providers_count, 2);
+	ck_assert_str_eq(view->providers[0].source, "aws-api");
+	ck_assert_int_eq(view->providers[0].offers, 1);
+	ck_assert_str_eq(view->providers[1].provider, "lambda");
+	ck_assert_str_eq(view->providers[1].source, "");
+	ck_assert_int_eq(view->providers[1].offers, 1);
+	ck_assert_uint_eq(view->unmapped_count, 1);
+	ck_assert_str_eq(view->unmapped[0].spelling, "GTX 9");
+	catalogue_free(whole);
 }
 END_TEST
 
@@ -267,6 +414,9 @@ int main(void)
 	tcase_add_test(tests, unmapped_unpriced_and_withdrawn_offers_have_no_shape);
 	tcase_add_test(tests, two_offers_with_one_id_are_refused);
 	tcase_add_test(tests, provider_states_and_unmapped_spellings_are_copied);
+	tcase_add_test(tests, the_public_view_is_the_catalogue_without_private_offers);
+	tcase_add_test(tests, the_public_view_names_no_private_feed);
+	tcase_add_test(tests, a_private_feed_without_offers_is_hidden_too);
 	tcase_add_test(tests, a_country_tag_is_two_letters);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

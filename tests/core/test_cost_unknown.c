@@ -43,7 +43,7 @@ START_TEST(an_unknown_spot_rate_is_the_dearest_quartile_of_the_known_bands)
 	ck_assert(gcp.assumed & COST_ASSUMED_INTERRUPTIONS);
 	for (size_t i = 0; i < spot_bands_count; i++) {
 		double rate = terms_spot_interruptions_per_hour("aws", spot_bands[i].type,
-								spot_bands[i].region);
+								spot_bands[i].region, 0);
 
 		dearer += rate > gcp.interruptions_per_hour * (1 + 1e-9);
 		as_dear += rate >= gcp.interruptions_per_hour * (1 - 1e-9);

@@ -124,6 +124,27 @@ static const struct {
 	 "\"max_position_embeddings\":512",
 	 74410496, "opus-mt-en-de"},
 	{"whisper", "", 37760640, "Whisper-tiny"},
+	{"musicgen",
+	 "\"text_encoder\":{\"model_type\":\"t5\",\"d_model\":768,\"d_ff\":3072,\"num_heads\":12,"
+	 "\"num_layers\":12},\"audio_encoder\":{\"model_type\":\"encodec\",\"num_filters\":64,"
+	 "\"upsampling_ratios\":[8,5,4,4],\"codebook_size\":2048,\"codebook_dim\":128,"
+	 "\"sampling_rate\":32000,\"target_bandwidths\":[2.2],\"use_conv_shortcut\":false},"
+	 "\"decoder\":{\"model_type\":\"musicgen_decoder\"}",
+	 588990022, "MusicGen-small"},
+	{"bark",
+	 "\"semantic_config\":{\"input_vocab_size\":129600,\"hidden_size\":1024,\"num_heads\":16,"
+	 "\"num_layers\":24,\"bias\":false},\"coarse_acoustics_config\":{\"input_vocab_size\":"
+	 "12096,"
+	 "\"output_vocab_size\":12096,\"num_layers\":24},\"fine_acoustics_config\":{"
+	 "\"input_vocab_size\":1056,\"output_vocab_size\":1056,\"num_layers\":24,"
+	 "\"n_codes_given\":1},\"codec_config\":{\"model_type\":\"encodec\"}",
+	 1116581634, "Bark"},
+	{"dia", "\"encoder_config\":{},\"decoder_config\":{}", 1611160576, "Dia-1.6B"},
+	{"wav2vec2", "", 94371712, "Wav2Vec2-base"},
+	{"wav2vec2",
+	 "\"hidden_size\":1024,\"num_hidden_layers\":24,\"num_attention_heads\":16,"
+	 "\"intermediate_size\":4096,\"feat_extract_norm\":\"layer\",\"conv_bias\":true",
+	 315438720, "Wav2Vec2-large-lv60"},
 	{"rwkv", "\"hidden_size\":768,\"num_hidden_layers\":12", 169342464, "RWKV-4-169M"},
 	{"recurrent_gemma", "\"intermediate_size\":15360,\"num_key_value_heads\":1", 2682862080,
 	 "RecurrentGemma-2B"},

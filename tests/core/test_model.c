@@ -1,4 +1,5 @@
 /* The table of models, against published counts, and how one is found. */
+#include "core/media.h"
 #include "core/model.h"
 #include "tests/suite.h"
 
@@ -57,8 +58,41 @@ START_TEST(letter_case_does_not_matter)
 	ck_assert_ptr_eq(model_find("META-LLAMA/llama-3.1-70b"), model);
 	ck_assert_ptr_eq(model_find("meta-llama/llama-3.1-70b-instruct"), model);
 	ck_assert_ptr_eq(model_find("llama-3.1-70b"), model);
+	ck_assert_ptr_eq(model_find("wan2.1-t2v-14b"), model_find("Wan-AI/Wan2.1-T2V-14B"));
+	ck_assert_ptr_nonnull(model_find("wan2.1-t2v-14b"));
 	ck_assert_ptr_null(model_find("llama-9-70b"));
 	ck_assert_ptr_null(model_find(""));
+}
+END_TEST
+
+/* Distilled and resized checkpoints have the weights of others, and not what is asked of them. */
+START_TEST(a_distilled_checkpoint_is_asked_for_few_steps)
+{
+	static const struct {
+		const char *id;
+		int width, frames, steps, passes;
+	} cases[] = {
+		{"sd3.5-large", 1024, 1, 28, 2},
+		{"stabilityai/stable-diffusion-3.5-large-turbo", 1024, 1, 4, 1},
+		{"black-forest-labs/FLUX.2-klein-base-4B", 1024, 1, 50, 2},
+		{"black-forest-labs/FLUX.2-klein-4B", 1024, 1, 4, 1},
+		{"flux-schnell", 1024, 1, 4, 1},
+		{"Wan-AI/Wan2.1-I2V-14B-480P", 832, 81, 40, 2},
+		{"Wan-AI/Wan2.1-I2V-14B-720P", 1280, 81, 40, 2},
+		{"Skywork/SkyReels-V2-T2V-14B-540P", 960, 97, 50, 2},
+		{"stabilityai/stable-diffusion-2-base", 512, 1, 50, 2},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct model *model = model_find(cases[i].id);
+		const struct media *media = model ? model->architecture.media : NULL;
+
+		ck_assert_msg(media, "%s", cases[i].id);
+		ck_assert_int_eq(media->width, cases[i].width);
+		ck_assert_int_eq(media->frames, cases[i].frames);
+		ck_assert_int_eq(media->steps, cases[i].steps);
+		ck_assert_int_eq(media->guidance_passes, cases[i].passes);
+	}
 }
 END_TEST
 
@@ -132,7 +166,7 @@ START_TEST(audio_models_are_counted_with_their_towers)
 			      (unsigned long)count.total,
 			      (unsigned long)models[i].published_parameters);
 	}
-	ck_assert_uint_eq(found, 19);
+	ck_assert_uint_eq(found, 21);
 }
 END_TEST
 
@@ -160,6 +194,7 @@ int main(void)
 	tcase_add_test(tests, every_row_is_found_by_id_and_alias);
 	tcase_add_test(tests, an_instruct_version_keeps_its_own_weights);
 	tcase_add_test(tests, letter_case_does_not_matter);
+	tcase_add_test(tests, a_distilled_checkpoint_is_asked_for_few_steps);
 	tcase_add_test(tests, every_row_says_where_it_is_from);
 	tcase_add_test(tests, totals_match_the_published_ones);
 	tcase_add_test(tests, audio_models_are_counted_with_their_towers);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define DRAWS 20000
-#define SAID(field) (1ull << WORKLOAD_##field)
+#define SAID(field) (WORKLOAD_BIT(WORKLOAD_##field))
 #define SMALL 1e-9
 
 struct draw {

@@ -165,6 +165,19 @@ START_TEST(training_of_every_weight_is_told_of_several_nodes)
 	snprintf(cost, sizeof(cost), "$%.2f in all",
 		 usd_from_micros(remedy->result->cost.total_micros));
 	ck_assert_ptr_nonnull(strstr(remedy->text, cost));
+	/* One answer is not few where one was asked for: what is dearer must then be much sooner.
+	 */
+	for (request.limit = 1; request.limit <= 2; request.limit++) {
+		const struct recommendation *first;
+
+		answer = ask(&request);
+		first = &answer.recommendations[0];
+		remedy = remedy_of(&answer, "more_nodes");
+		if (remedy && answer.recommendations_count == request.limit)
+			ck_assert(remedy->result->cost.total_micros < first->cost.total_micros ||
+				  remedy->result->cost.elapsed_seconds <
+					  0.8 * first->cost.elapsed_seconds);
+	}
 	/* Who says how many nodes is not told of more that way. */
 	request.constraints.max_nodes = 1;
 	answer = ask(&request);

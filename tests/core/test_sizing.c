@@ -28,9 +28,9 @@ static struct workload workload_of(enum task task, enum method method, const cha
 
 	ck_assert_ptr_nonnull(model_find(model));
 	workload.architecture = &model_find(model)->architecture;
-	workload.given = UINT64_C(1) << WORKLOAD_task;
+	workload.given = WORKLOAD_BIT(WORKLOAD_task);
 	if (task == TASK_FINETUNE)
-		workload.given |= UINT64_C(1) << WORKLOAD_method;
+		workload.given |= WORKLOAD_BIT(WORKLOAD_method);
 	ck_assert(workload_complete(&workload, "", &error));
 	return workload;
 }

@@ -4,7 +4,7 @@
 #include "core/model.h"
 #include "tests/suite.h"
 
-#define SAID(field) (1ull << WORKLOAD_##field)
+#define SAID(field) (WORKLOAD_BIT(WORKLOAD_##field))
 
 static struct workload workload_of(enum task task, enum method method)
 {
@@ -183,6 +183,32 @@ START_TEST(every_combination_has_a_verdict)
 }
 END_TEST
 
+START_TEST(pipelines_take_formats_of_their_own)
+{
+	struct workload serve = {.architecture =
+					 &model_find("black-forest-labs/FLUX.1-dev")->architecture,
+				 .task = TASK_INFERENCE,
+				 .given = SAID(task)};
+	struct error error = {0};
+	static const enum format of_text[] = {FORMAT_AWQ, FORMAT_GPTQ_INT8, FORMAT_INT4_G32,
+					      FORMAT_MXFP4_MOE};
+	static const enum format of_pytorch[] = {FORMAT_NF4, FORMAT_TORCHAO_INT4, FORMAT_Q8_0};
+
+	ck_assert(workload_complete(&serve, "", &error));
+	for (size_t i = 0; i < sizeof(of_text) / sizeof(of_text[0]); i++)
+		EXPECT(&serve, of_text[i], "H100 SXM5 80GB", SUPPORT_NO,
+		       "format_of_language_models");
+	for (size_t i = 0; i < sizeof(of_pytorch) / sizeof(of_pytorch[0]); i++) {
+		serve.media_engine = MEDIA_ENGINE_PYTORCH;
+		ck_assert_int_ne(verdict(&serve, of_pytorch[i], "H100 SXM5 80GB").support,
+				 SUPPORT_NO);
+		serve.media_engine = MEDIA_ENGINE_TENSORRT;
+		EXPECT(&serve, of_pytorch[i], "H100 SXM5 80GB", SUPPORT_NO, "format_needs_pytorch");
+	}
+	EXPECT(&serve, FORMAT_FP8, "H100 SXM5 80GB", SUPPORT_RUNS, "");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("support");
@@ -195,6 +221,7 @@ int main(void)
 	tcase_add_test(tcase, formats_belong_to_engines);
 	tcase_add_test(tcase, other_vendors_have_their_own_limits);
 	tcase_add_test(tcase, architectures_belong_to_stacks_and_engines);
+	tcase_add_test(tcase, pipelines_take_formats_of_their_own);
 	tcase_add_test(tcase, every_combination_has_a_verdict);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

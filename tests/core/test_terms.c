@@ -118,22 +118,33 @@ START_TEST(spot_bands_are_by_type_and_region)
 					      names_compare(row[-1].region, row->region) < 0,
 				      "%s %s", row->type, row->region);
 		ck_assert_double_gt(
-			terms_spot_interruptions_per_hour("aws", row->type, row->region), 0);
+			terms_spot_interruptions_per_hour("aws", row->type, row->region, 0), 0);
 	}
 	/* Rates stand to each other as the hazards behind the bands' frequencies do, and the top
 	 * band's is that of its traces. */
 	ck_assert_double_eq_tol(
-		terms_spot_interruptions_per_hour("aws", "p4de.24xlarge", "us-east-1"),
+		terms_spot_interruptions_per_hour("aws", "p4de.24xlarge", "us-east-1", 0),
 		0.25 * log(0.975) / log(0.75), 1e-9);
 	ck_assert_double_eq_tol(
-		terms_spot_interruptions_per_hour("aws", "g4dn.xlarge", "us-east-1"),
+		terms_spot_interruptions_per_hour("aws", "g4dn.xlarge", "us-east-1", 0),
 		0.25 * log(0.825) / log(0.75), 1e-9);
-	ck_assert_double_eq_tol(terms_spot_interruptions_per_hour("aws", "p3.2xlarge", "us-west-2"),
-				0.25, 1e-9);
-	ck_assert_double_eq_tol(terms_spot_interruptions_per_hour("aws", "p5.48xlarge", "mars"),
+	ck_assert_double_eq_tol(
+		terms_spot_interruptions_per_hour("aws", "p3.2xlarge", "us-west-2", 0), 0.25, 1e-9);
+	ck_assert_double_eq_tol(terms_spot_interruptions_per_hour("aws", "p5.48xlarge", "mars", 0),
 				provider, 1e-12);
-	ck_assert(isnan(terms_spot_interruptions_per_hour("gcp", "g4dn.xlarge", "us-east-1")));
-	ck_assert(isnan(terms_spot_interruptions_per_hour("nowhere", "", "")));
+	ck_assert(isnan(terms_spot_interruptions_per_hour("gcp", "g4dn.xlarge", "us-east-1", 0)));
+	ck_assert(isnan(terms_spot_interruptions_per_hour("nowhere", "", "", 0)));
+	/* What the feed told with the price goes first, and for whom no table is. */
+	ck_assert_double_eq_tol(
+		terms_spot_interruptions_per_hour("aws", "p4de.24xlarge", "us-east-1", TERMS_BANDS),
+		TERMS_SPOT_QUARTILE_PER_HOUR, 1e-9);
+	for (int band = 2; band <= TERMS_BANDS; band++)
+		ck_assert_double_gt(terms_spot_interruptions_per_hour("nowhere", "", "", band),
+				    terms_spot_interruptions_per_hour("nowhere", "", "", band - 1));
+	ck_assert(isnan(terms_spot_interruptions_per_hour("nowhere", "", "", TERMS_BANDS + 1)));
+	ck_assert_str_eq(terms_band_text(2), "5-10%");
+	ck_assert_str_eq(terms_band_text(0), "");
+	ck_assert_str_eq(terms_band_text(TERMS_BANDS + 1), "");
 }
 END_TEST
 

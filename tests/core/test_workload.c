@@ -10,7 +10,8 @@ START_TEST(every_field_is_described_once_and_its_range_is_sane)
 		const struct workload_field *field = &workload_fields[i];
 
 		ck_assert_ptr_nonnull(field->name);
-		ck_assert(field->tasks && !(field->tasks & ~EVERY_TASK));
+		ck_assert((field->tasks | field->media_tasks) &&
+			  !((field->tasks | field->media_tasks) & ~EVERY_TASK));
 		ck_assert(field->kind != FIELD_ENUM || field->names);
 		ck_assert(field->kind == FIELD_ENUM || field->kind == FIELD_FLAG ||
 			  field->least < field->most);
@@ -145,34 +146,34 @@ START_TEST(a_method_takes_only_bases_that_it_can_train_over)
 }
 END_TEST
 
-START_TEST(what_is_not_supported_yet_says_so)
+START_TEST(fields_of_pipelines_and_of_models_of_tokens_exclude_each_other)
 {
 	struct workload workload = blank(TASK_INFERENCE);
-	struct architecture image = *workload.architecture;
 
-	image.modality = MODALITY_IMAGE;
-	workload.architecture = &image;
-	expect_fault(&workload, "/workload/model", "unsupported");
-	ck_assert_int_eq(error.code, ERROR_UNSUPPORTED);
-	ck_assert_ptr_nonnull(strstr(error.first->detail, "image"));
-}
-END_TEST
-
-START_TEST(a_known_audio_model_is_not_supported_yet)
-{
-	static const char *const ids[] = {"openai/whisper-large-v3", "suno/bark",
-					  "canopylabs/orpheus-3b-0.1-ft"};
-
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		const struct model *model = model_find(ids[i]);
-		struct workload workload = blank(TASK_INFERENCE);
-
-		ck_assert_msg(model != NULL, "%s", ids[i]);
-		workload.architecture = &model->architecture;
-		expect_fault(&workload, "/workload/model", "unsupported");
-		ck_assert_int_eq(error.code, ERROR_UNSUPPORTED);
-		ck_assert_ptr_nonnull(strstr(error.first->detail, "audio"));
-	}
+	GIVE(workload, steps, 20);
+	GIVE(workload, media_offload, MEDIA_OFFLOAD_MODEL);
+	expect_fault(&workload, "/workload/steps", "not_applicable");
+	ck_assert_str_eq(item("/workload/media_offload")->code, "not_applicable");
+	error_init(&error, &arena);
+	workload = blank(TASK_INFERENCE);
+	workload.architecture = &model_find("black-forest-labs/FLUX.1-dev")->architecture;
+	GIVE(workload, prompt_tokens, 20);
+	GIVE(workload, steps, 20);
+	expect_fault(&workload, "/workload/prompt_tokens", "not_applicable");
+	ck_assert_uint_eq(error.count, 1);
+	error_init(&error, &arena);
+	workload = blank(TASK_FINETUNE);
+	workload.architecture = &model_find("black-forest-labs/FLUX.1-dev")->architecture;
+	GIVE(workload, method, METHOD_PREFIX);
+	GIVE(workload, steps, 1000);
+	GIVE(workload, epochs, 3);
+	expect_fault(&workload, "/workload/method", "not_applicable");
+	ck_assert_ptr_nonnull(strstr(item("/workload/steps")->detail, "examples and epochs"));
+	ck_assert_ptr_null(strstr(item("/workload/epochs")->detail, "tokens"));
+	error_init(&error, &arena);
+	workload = blank(TASK_FINETUNE);
+	GIVE(workload, method, METHOD_TEXTUAL_INVERSION);
+	expect_fault(&workload, "/workload/method", "not_applicable");
 }
 END_TEST
 
@@ -248,8 +249,7 @@ int main(void)
 	tcase_add_test(tests, not_a_number_is_out_of_range);
 	tcase_add_test(tests, contradictions_are_refused);
 	tcase_add_test(tests, a_method_takes_only_bases_that_it_can_train_over);
-	tcase_add_test(tests, what_is_not_supported_yet_says_so);
-	tcase_add_test(tests, a_known_audio_model_is_not_supported_yet);
+	tcase_add_test(tests, fields_of_pipelines_and_of_models_of_tokens_exclude_each_other);
 	tcase_add_test(tests, what_is_odd_is_warned_of_and_not_refused);
 	tcase_add_test(tests, quantisation_that_is_not_known_is_warned_of);
 	suite_add_tcase(suite, tests);
