@@ -4,17 +4,21 @@
 # the Dockerfile share.
 set -eu
 
-# In front of the service in some tests, which are skipped where a distribution lacks one.
-gateways=(nginx haproxy caddy)
+# What some tests need, which are skipped where a distribution lacks it: gateways in front of the service,
+# a browser for its page, promtool for metrics and alerts, a gRPC server for Nebius, a
+# pooler between service and database.
+optional=(nginx haproxy caddy chromium chromium-driver python3-selenium prometheus python3-grpcio python3-protobuf
+	pgbouncer)
 
 packages_for() {
 	case $1 in
 	build) echo build-essential meson ninja-build pkg-config libmicrohttpd-dev libjansson-dev libpq-dev \
-		libcurl4-openssl-dev ;;
+		libcurl4-openssl-dev zlib1g-dev libssl-dev python3-yaml ;;
 	run) echo ca-certificates curl postgresql postgresql-client util-linux ;;
-	image) echo ca-certificates tzdata libmicrohttpd12 libjansson4 libpq5 libcurl4 ;;
-	test) echo binutils check clang clang-format curl git libclang-rt-14-dev postgresql procps python3 \
-		python3-jsonschema python3-psycopg2 python3-requests python3-yaml shellcheck systemd "${gateways[@]}" ;;
+	image) echo ca-certificates tzdata libmicrohttpd12 libjansson4 libpq5 libcurl4 libssl3 zlib1g ;;
+	test) echo binutils check clang clang-format curl git jq libclang-rt-14-dev openssl postgresql procps python3 \
+		python3-hypothesis python3-jsonschema python3-psycopg2 python3-requests python3-yaml shellcheck systemd \
+		"${optional[@]}" ;;
 	# Any recent Node will do: one that is there is not replaced.
 	node) command -v npm >/dev/null || echo nodejs npm ;;
 	*) echo "packages.sh: unknown purpose: $1" >&2; exit 2 ;;
@@ -39,9 +43,13 @@ if ! [ -e /etc/postgresql-common/createcluster.conf ]; then
 	"${as_root[@]}" mkdir -p /etc/postgresql-common
 	echo 'create_main_cluster = false' | "${as_root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
+# Only promtool is wanted: a Prometheus that runs would take the ops port.
+if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /etc/systemd/system ]; then
+	"${as_root[@]}" ln -s /dev/null /etc/systemd/system/prometheus.service 2>/dev/null || true
+fi
 "${as_root[@]}" apt-get update -qq >&2
 for i in "${!missing[@]}"; do
-	if [[ " ${gateways[*]} " == *" ${missing[i]} "* ]] && ! apt-cache show "${missing[i]}" >/dev/null 2>&1; then
+	if [[ " ${optional[*]} " == *" ${missing[i]} "* ]] && ! apt-cache show "${missing[i]}" >/dev/null 2>&1; then
 		echo "packages.sh: there is no ${missing[i]} here: the tests behind it are skipped" >&2
 		unset "missing[i]"
 	fi

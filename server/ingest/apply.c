@@ -144,7 +144,12 @@ static bool guard_and_store(struct store *store, struct harvest *harvest, bool a
 		return false;
 	out->rows_waiting = (int64_t)verdict.waiting_count;
 	if (!harvest->feed.count && !last_count) {
+		const char *first = harvest->feed.first_rejection;
+
 		result_fail(out, "empty", "the feed has no usable row");
+		if (*first)
+			snprintf(out->detail, sizeof(out->detail),
+				 "the feed has no usable row; first refused: %s", first);
 		return true;
 	}
 	if (verdict.is_held) {
@@ -206,11 +211,15 @@ static void count_run(const struct apply_options *options, const struct harvest 
 		.result = result->outcome,
 		.finished_us = harvest->finished_us,
 		.duration_us = harvest->finished_us - harvest->started_us,
+		.refresh_seconds = options->refresh_seconds,
+		.requests = harvest->requests,
 		.bytes = harvest->bytes,
 		.rows_seen = result->rows_seen,
 		.rows_accepted = result->rows_accepted,
 		.rows_rejected = result->rows_rejected,
 		.rows_unmapped = result->rows_unmapped,
+		.rows_usual = result->rows_usual,
+		.refused = harvest->feed.rejected,
 		.changes = result->inserted + result->changed + result->withdrawn,
 	};
 

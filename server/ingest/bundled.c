@@ -2,6 +2,7 @@
 #include "server/ingest/bundled.h"
 
 #include "server/clock.h"
+#include "server/ingest/discount.h"
 #include "server/log.h"
 
 #define BUNDLED_BYTES_MAX ((size_t)64 << 20)
@@ -16,9 +17,11 @@ bool bundled_read(struct arena *arena, struct price_list **out, struct error *er
 	return price_list_read(csv, length, &options, arena, out, error);
 }
 
-static bool apply_provider(struct store *store, const struct price_list *list,
-			   struct bundled_outcome *out, struct error *error)
+static bool apply_provider(const struct config *config, struct store *store,
+			   struct price_list *list, struct bundled_outcome *out,
+			   struct error *error)
 {
+	const char *discount = config_provider(config, list->provider, "DISCOUNT");
 	const struct store_refresh refresh = {
 		.provider = list->provider,
 		.source = STORE_BUNDLED,
@@ -35,6 +38,8 @@ static bool apply_provider(struct store *store, const struct price_list *list,
 		return false;
 	if (has_live)
 		return true;
+	if (discount)
+		discount_apply(discount, &list->feed);
 	if (!store_apply(store, &refresh, &outcome, error))
 		return false;
 	out->providers++;
@@ -47,7 +52,8 @@ static bool apply_provider(struct store *store, const struct price_list *list,
 	return true;
 }
 
-bool bundled_apply(struct store *store, struct bundled_outcome *out, struct error *error)
+bool bundled_apply(const struct config *config, struct store *store, struct bundled_outcome *out,
+		   struct error *error)
 {
 	struct price_list *list;
 	struct arena arena;
@@ -57,7 +63,7 @@ bool bundled_apply(struct store *store, struct bundled_outcome *out, struct erro
 	arena_init(&arena, BUNDLED_BYTES_MAX);
 	ok = bundled_read(&arena, &list, error);
 	for (; ok && list; list = list->next)
-		ok = apply_provider(store, list, out, error);
+		ok = apply_provider(config, store, list, out, error);
 	arena_release(&arena);
 	return ok;
 }

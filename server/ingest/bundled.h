@@ -5,6 +5,7 @@
 #ifndef SERVER_INGEST_BUNDLED_H
 #define SERVER_INGEST_BUNDLED_H
 
+#include "server/config.h"
 #include "server/ingest/price_list.h"
 #include "server/store/store.h"
 
@@ -18,7 +19,8 @@ bool bundled_read(struct arena *arena, struct price_list **out, struct error *er
 /* The list in the binary. */
 const char *bundled_csv(size_t *length);
 
-/* Lists each provider that has no live price. Idempotent. */
-bool bundled_apply(struct store *store, struct bundled_outcome *out, struct error *error);
+/* Lists each provider that has no live price, with the company's discount of it. Idempotent. */
+bool bundled_apply(const struct config *config, struct store *store, struct bundled_outcome *out,
+		   struct error *error);
 
 #endif

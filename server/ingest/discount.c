@@ -78,8 +78,8 @@ void discount_apply(const char *text, struct feed *feed)
 		if (!off || !micros_multiply(offer->price_micros, WHOLE - off, &scaled))
 			continue;
 		offer->price_micros = price_divide(scaled, WHOLE);
-		offer->price_basis =
-			feed_text(feed, arena_printf(feed->arena, "%s, %.4g %% off the list",
-						     offer->price_basis, (double)off / 10000));
+		offer->price_basis = feed_text(
+			feed, arena_printf(feed->arena, "%s, %.4g %%" OFFER_BASIS_DISCOUNTED,
+					   offer->price_basis, (double)off / 10000));
 	}
 }

@@ -10,7 +10,8 @@
 
 bool discount_check(const char *text, struct error *error);
 
-/* To every offer of a feed that was normalised; `text` has passed discount_check(). */
+/* To every offer of a feed, or of the bundled list, that was normalised; `text` has passed
+ * discount_check(). */
 void discount_apply(const char *text, struct feed *feed);
 
 #endif

@@ -1,6 +1,7 @@
 /* Fetch: libcurl, held to limits of bytes, time and addresses: see fetch.h. */
 #include "server/ingest/fetch.h"
 
+#include "server/ingest/fetch_parts.h"
 #include "server/ingest/private_address.h"
 
 #include <curl/curl.h>
@@ -12,7 +13,6 @@
 #define REDIRECTS_MAX 3
 #define KEEP_BUFFER_BYTES ((size_t)1 << 20)
 #define FIRST_BUFFER_BYTES ((size_t)64 << 10)
-#define CONTENT_TYPE_MAX 200
 
 const char *const fetch_failure_names[FETCH_FAILURES] = {
 	[FETCH_OK] = "ok",
@@ -200,13 +200,38 @@ static bool set_callbacks(struct fetch *fetch)
 	       curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, fetch->message) == CURLE_OK;
 }
 
-static bool set_request(CURL *curl, const struct fetch_request *request, struct curl_slist *headers)
+/* HTTP/2 alone has what a gRPC call ends with. Without TLS nothing negotiates it, and libcurl 7.88
+ * greets anew on a connection that it uses again, which servers take for nonsense. */
+static bool set_http2(CURL *curl, const char *url)
+{
+	if (strncmp(url, "https:", 6) == 0)
+		return set_long(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+	return set_long(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE) &&
+	       set_long(curl, CURLOPT_FORBID_REUSE, 1);
+}
+
+static bool set_body(CURL *curl, const struct fetch_request *request, struct arena *arena)
+{
+	const char *body = request->body ? request->body : "";
+	size_t length = request->body_length ? request->body_length : strlen(body);
+
+	if (request->is_grpc && !(body = fetch_frame(body, &length, arena)))
+		return false;
+	return set_long(curl, CURLOPT_POST, 1) &&
+	       curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length) ==
+		       CURLE_OK &&
+	       set_text(curl, CURLOPT_POSTFIELDS, body);
+}
+
+static bool set_request(CURL *curl, const struct fetch_request *request, struct curl_slist *headers,
+			struct arena *arena)
 {
 	bool redirects = may_redirect(request);
 
 	if (!set_text(curl, CURLOPT_URL, request->url) ||
 	    !set_text(curl, CURLOPT_USERAGENT, "gpupick/" GPUPICK_VERSION) ||
-	    !set_text(curl, CURLOPT_ACCEPT_ENCODING, "gzip, deflate") ||
+	    !(request->is_grpc ? set_http2(curl, request->url)
+			       : set_text(curl, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) ||
 	    !set_long(curl, CURLOPT_FOLLOWLOCATION, redirects) ||
 	    !set_long(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX) ||
 	    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) != CURLE_OK)
@@ -216,41 +241,7 @@ static bool set_request(CURL *curl, const struct fetch_request *request, struct 
 		return false;
 	if (strcmp(request->method, "POST") != 0)
 		return set_long(curl, CURLOPT_HTTPGET, 1);
-	return set_long(curl, CURLOPT_POST, 1) &&
-	       set_text(curl, CURLOPT_POSTFIELDS, request->body ? request->body : "");
-}
-
-static const char *header_text(CURL *curl, const char *name, struct arena *arena)
-{
-	struct curl_header *header;
-	const char *copy;
-
-	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
-		return "";
-	copy = arena_strdup(arena, header->value);
-	return copy ? copy : "";
-}
-
-/* Seconds, or an HTTP date: then counted from the answer's own Date, whatever our clock says. */
-static double retry_after_seconds(CURL *curl, struct arena *arena)
-{
-	const char *text = header_text(curl, "Retry-After", arena);
-	const char *date = header_text(curl, "Date", arena);
-	time_t then, now;
-	char *end;
-	double seconds;
-
-	if (*text >= '0' && *text <= '9') {
-		seconds = strtod(text, &end);
-		return *end || !(seconds >= 0 && seconds < 1e9) ? -1 : seconds;
-	}
-	then = curl_getdate(text, NULL);
-	if (!*text || then == -1)
-		return -1;
-	now = *date ? curl_getdate(date, NULL) : -1;
-	if (now == -1)
-		now = time(NULL);
-	return then > now ? (double)(then - now) : 0;
+	return set_body(curl, request, arena);
 }
 
 static enum fetch_failure classify(const struct fetch *fetch, CURLcode code)
@@ -295,36 +286,6 @@ static enum fetch_failure classify(const struct fetch *fetch, CURLcode code)
 	}
 }
 
-static enum fetch_failure take_response(struct fetch *fetch, const struct fetch_request *request,
-					struct arena *arena, struct fetch_response *out,
-					struct error *error)
-{
-	long status = 0;
-	const char *type = header_text(fetch->curl, "Content-Type", arena);
-
-	curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (status >= 300 && status < 400) {
-		error_set(error, ERROR_FEED, "%s: answered with a redirect (%ld), not followed",
-			  request->label, status);
-		return FETCH_REFUSED;
-	}
-	*out = (struct fetch_response){
-		.status = (unsigned)status,
-		.body = fetch->buffer && !fetch->is_streaming
-				? arena_strndup(arena, fetch->buffer, fetch->length)
-				: "",
-		.length = fetch->length,
-		.content_type = strlen(type) <= CONTENT_TYPE_MAX ? type : "",
-		.link = header_text(fetch->curl, "Link", arena),
-		.retry_after_seconds = retry_after_seconds(fetch->curl, arena),
-	};
-	if (out->body)
-		return FETCH_OK;
-	error_set(error, ERROR_FEED, "%s: no memory for an answer of %zu bytes", request->label,
-		  fetch->length);
-	return FETCH_OTHER;
-}
-
 static enum fetch_failure report(struct fetch *fetch, const struct fetch_request *request,
 				 CURLcode code, struct error *error)
 {
@@ -354,7 +315,7 @@ enum fetch_failure fetch_perform(struct fetch *fetch, const struct fetch_request
 	struct curl_slist *headers = NULL;
 	CURLcode code;
 
-	*out = (struct fetch_response){.body = "", .content_type = "", .link = ""};
+	*out = (struct fetch_response){.body = "", .content_type = "", .link = "", .reason = ""};
 	curl_easy_reset(fetch->curl); /* keeps connections */
 	fetch->options = options;
 	fetch->length = 0;
@@ -371,12 +332,14 @@ enum fetch_failure fetch_perform(struct fetch *fetch, const struct fetch_request
 		headers = more;
 	}
 	if (!set_callbacks(fetch) || !set_limits(fetch->curl, options) ||
-	    !set_request(fetch->curl, request, headers)) {
+	    !set_request(fetch->curl, request, headers, arena)) {
 		error_set(error, ERROR_FEED, "%s: the request cannot be made", request->label);
 		goto out;
 	}
 	code = curl_easy_perform(fetch->curl);
-	failure = code == CURLE_OK ? take_response(fetch, request, arena, out, error)
+	failure = code == CURLE_OK ? fetch_answer(fetch->curl, request,
+						  fetch->is_streaming ? NULL : fetch->buffer,
+						  fetch->length, arena, out, error)
 				   : report(fetch, request, code, error);
 out:
 	curl_slist_free_all(headers);

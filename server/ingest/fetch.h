@@ -24,14 +24,18 @@ struct fetch_request {
 	const char *url;			/* complete */
 	const char *headers[FETCH_HEADERS_MAX]; /* "Name: value" */
 	int headers_count;
-	const char *body;  /* POST; NULL otherwise */
-	const char *label; /* file name stem for --record: "plans-1" */
+	const char *body;   /* POST; NULL otherwise */
+	size_t body_length; /* 0 = up to its end; for bodies that hold zero bytes */
+	const char *label;  /* file name stem for --record: "plans-1" */
 	const char
 		*signature; /* "aws:amz:us-east-1:ec2": signed by SigV4 with credentials; or NULL */
 	const char *credentials; /* "id:secret" */
 	bool is_secret;		 /* the answer holds a credential: --record leaves it out */
 	bool is_optional;	 /* a final 4xx answer is skipped, not a failure of the feed */
+	bool is_dispensable;	 /* tried once; whatever goes wrong, it is parsed with status 0 */
 	bool is_streamed;	 /* too large to keep: handed over as it comes, see provider.h */
+	bool is_grpc; /* body and answer are one message each; HTTP/2. A call's own status is told
+			 as the HTTP status that says the same */
 };
 
 struct fetch_response {
@@ -41,6 +45,7 @@ struct fetch_response {
 	const char *content_type;   /* "" when none */
 	const char *link;	    /* Link header, "" when none */
 	double retry_after_seconds; /* -1 when none */
+	const char *reason;	    /* why a gRPC call failed, in the server's words, or "" */
 };
 
 enum fetch_failure {

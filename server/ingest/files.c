@@ -17,15 +17,19 @@
 #define FILE_BYTES_MAX ((size_t)256 << 20)
 #define ARENA_BYTES_MAX ((size_t)1 << 30)
 #define CONFIRM_SECONDS 300 /* an unchanged file is read again, so that its rows do not age */
-#define PREFIX "file:"
+#define PREFIX OFFER_SOURCE_OWN
 #define TIER "file"	   /* of rows without one: the same type may have a live price beside it */
 #define NO_PROVIDER "file" /* under which a file is told that could not be read */
 
 struct file {
 	char path[PATH_BYTES], provider[64], source[300];
-	struct timespec changed_at; /* of what was stored; 0 = nothing yet */
-	off_t size;
-	int64_t due_us; /* monotonic */
+	struct look {
+		bool is_there;
+		struct timespec changed_at; /* content, owner, rights or name */
+		off_t size;
+		ino_t inode;
+	} looked;	/* as it was when it was last read, or could not be */
+	int64_t due_us; /* monotonic; 0 = not read yet */
 };
 
 struct files {
@@ -263,27 +267,37 @@ static bool apply_text(struct store *store, const struct file *file, const char 
 	return true;
 }
 
+static struct look look_at(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return (struct look){0};
+	return (struct look){true, status.st_ctim, status.st_size, status.st_ino};
+}
+
+static bool is_as_it_was(const struct look *a, const struct look *b)
+{
+	return a->is_there == b->is_there && a->size == b->size && a->inode == b->inode &&
+	       a->changed_at.tv_sec == b->changed_at.tv_sec &&
+	       a->changed_at.tv_nsec == b->changed_at.tv_nsec;
+}
+
 static bool apply_file(struct store *store, struct file *file, FILE *report, struct error *error)
 {
+	const struct look now = look_at(file->path);
 	struct arena arena;
-	struct stat status;
 	size_t length;
 	char *text;
 	bool ok = false;
 
-	arena_init(&arena, ARENA_BYTES_MAX);
-	if (stat(file->path, &status) != 0) {
-		if (file->due_us > clock_monotonic_us())
-			return true; /* has been told */
-		error_set(error, ERROR_FEED, "%.150s: %s", file->path, strerror(errno));
-		text = NULL;
-	} else if (file->due_us > clock_monotonic_us() && status.st_size == file->size &&
-		   status.st_mtim.tv_sec == file->changed_at.tv_sec &&
-		   status.st_mtim.tv_nsec == file->changed_at.tv_nsec) {
+	/* Good, bad or gone, it is told when that changes, or after a while. */
+	if (file->due_us > clock_monotonic_us() && is_as_it_was(&now, &file->looked))
 		return true;
-	} else {
-		text = read_whole(file, status.st_size, &arena, &length, error);
-	}
+	file->looked = now;
+	file->due_us = clock_monotonic_us() + CONFIRM_SECONDS * US_PER_SECOND;
+	arena_init(&arena, ARENA_BYTES_MAX);
+	text = read_whole(file, now.size, &arena, &length, error);
 	if (text) {
 		ok = apply_text(store, file, text, length, &arena, report, error);
 	} else {
@@ -293,12 +307,6 @@ static bool apply_file(struct store *store, struct file *file, FILE *report, str
 					  .detail = error->detail};
 
 		tell(store, file, &told, report);
-	}
-	/* Good or bad, it is read again when it changes, or after a while. */
-	file->due_us = clock_monotonic_us() + CONFIRM_SECONDS * US_PER_SECOND;
-	if (text) {
-		file->size = status.st_size;
-		file->changed_at = status.st_mtim;
 	}
 	arena_release(&arena);
 	return ok;

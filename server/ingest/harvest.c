@@ -160,8 +160,8 @@ static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 		if (failure == FETCH_OK && out->status == 200)
 			return true;
 		if (failure == FETCH_OK)
-			error_set(&harvest->error, ERROR_FEED, "%s: HTTP %u", request->label,
-				  out->status);
+			error_set(&harvest->error, ERROR_FEED, "%s: HTTP %u%s%s", request->label,
+				  out->status, *out->reason ? ", " : "", out->reason);
 		harvest->outcome = failure == FETCH_OK	       ? outcome_of_status(out->status)
 				   : failure == FETCH_UNWANTED ? "parse"
 							       : outcome_of_failure(failure);
@@ -171,14 +171,15 @@ static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 				out->status < 500;
 			break;
 		}
-		if (attempt + 1 >= harvest->attempts ||
+		if (request->is_dispensable || attempt + 1 >= harvest->attempts ||
 		    harvest->retry_after_seconds > RETRY_AFTER_MAX_SECONDS ||
 		    !back_off(harvest, attempt, harvest->retry_after_seconds))
 			break;
 	}
-	if (request->is_streamed && strcmp(harvest->outcome, "parse") != 0 &&
+	if ((request->is_streamed || request->is_dispensable) &&
+	    strcmp(harvest->outcome, "parse") != 0 &&
 	    !(harvest->stop && atomic_load(harvest->stop))) {
-		/* One of many large files: the provider makes do without. */
+		/* One of many large files, or beside the point: the provider makes do without. */
 		harvest->feed = before;
 		out->status = 0;
 		*skip = true;
@@ -211,7 +212,8 @@ static bool is_asked_again(struct harvest *harvest, const struct fetch_request *
 	const int count = harvest->feed.pages_done;
 	uint64_t hash = hash_text(HASH_START, request->url);
 
-	hash = hash_text(hash, request->body ? request->body : "");
+	hash = request->body_length ? hash_bytes(hash, request->body, request->body_length)
+				    : hash_text(hash, request->body ? request->body : "");
 	hash = hash_text(hash, request->signature ? request->signature : "");
 	for (int i = 0; i < count; i++)
 		if (asked[i] == hash)
@@ -255,7 +257,8 @@ static bool walk(struct harvest *harvest, struct fetch *fetch, struct arena *pag
 			response = (struct fetch_response){.status = response.status,
 							   .body = "",
 							   .content_type = "",
-							   .link = ""};
+							   .link = "",
+							   .reason = response.reason};
 		else if (harvest->record && !request.is_streamed && !request.is_secret &&
 			 !record_write(harvest->record, provider->id, request.label, 0,
 				       response.body, response.length, &harvest->error))

@@ -166,7 +166,7 @@ static bool seed(const struct config *config, struct store *store, FILE *report,
 
 	if (!config->bundled)
 		return true;
-	if (!bundled_apply(store, &outcome, error))
+	if (!bundled_apply(config, store, &outcome, error))
 		return false;
 	if (report && outcome.providers)
 		fprintf(report,

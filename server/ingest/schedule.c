@@ -86,7 +86,8 @@ static bool keep_house(struct ingest *ingest, struct error *error)
 	if (!store_housekeeping(ingest->store, error) ||
 	    !round_retire(ingest->config, ingest->store, error))
 		return false;
-	if (ingest->config->bundled && !bundled_apply(ingest->store, &outcome, error))
+	if (ingest->config->bundled &&
+	    !bundled_apply(ingest->config, ingest->store, &outcome, error))
 		return false;
 	ingest->housekeeping_due_us = after_us(HOUSEKEEPING_SECONDS);
 	return true;

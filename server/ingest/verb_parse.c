@@ -4,6 +4,7 @@
  */
 #include "server/ingest/ingest.h"
 
+#include "core/terms.h"
 #include "server/clock.h"
 #include "server/json/writer.h"
 
@@ -90,7 +91,7 @@ static bool parse_stream(struct feed *feed, const struct provider *provider,
 			 const struct fetch_request *request, FILE *file, struct error *error)
 {
 	const struct fetch_response response = {
-		.status = 200, .body = "", .content_type = "", .link = ""};
+		.status = 200, .body = "", .content_type = "", .link = "", .reason = ""};
 	char *piece = malloc(PIECE_BYTES);
 	size_t offset = 0, length;
 	bool ok = piece != NULL || error_set(error, ERROR_INTERNAL, "no memory");
@@ -113,7 +114,8 @@ static bool parse_file(struct feed *feed, const struct provider *provider, const
 	bool is_input = strcmp(path, "-") == 0;
 	FILE *file = is_input ? stdin : fopen(path, "re");
 	struct fetch_request request = {.method = "GET", .url = "", .page = page};
-	struct fetch_response response = {.status = 200, .content_type = "", .link = ""};
+	struct fetch_response response = {
+		.status = 200, .content_type = "", .link = "", .reason = ""};
 	char *bytes;
 	bool ok;
 
@@ -191,6 +193,7 @@ static bool print_offer(const struct offer *offer, FILE *stream)
 		writer_integer(&writer, offer->quantity);
 	else
 		writer_null(&writer);
+	put_text(&writer, "interruption_band", terms_band_text(offer->interruption_band));
 	put_text(&writer, "source", offer->source);
 	writer_end_object(&writer);
 	line = writer_take(&writer, &length);

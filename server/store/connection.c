@@ -12,6 +12,34 @@
 
 #define WAIT_SLICE_MS 200 /* how soon an interrupt is noticed */
 
+static bool is_port_list(const char *text)
+{
+	while (*text) {
+		char *end;
+		long port = strtol(text, &end, 10);
+
+		if ((end != text || *end != ',') && (port < 1 || port > 65535))
+			return false;
+		if (*end && *end != ',')
+			return false;
+		text = *end ? end + 1 : end;
+	}
+	return true;
+}
+
+bool store_check_url(const char *database_url, struct error *error)
+{
+	PQconninfoOption *options = PQconninfoParse(database_url, NULL);
+	bool is_good = options;
+
+	for (const PQconninfoOption *o = options; is_good && o->keyword; o++)
+		is_good = strcmp(o->keyword, "port") != 0 || !o->val || is_port_list(o->val);
+	PQconninfoFree(options);
+	return is_good ||
+	       error_set(error, ERROR_INVALID,
+			 "neither postgresql://USER@HOST:PORT/DATABASE nor KEY=VALUE ...");
+}
+
 struct store *store_new(const char *database_url, const char *name)
 {
 	struct store *store = calloc(1, sizeof(*store));

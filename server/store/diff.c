@@ -1,6 +1,8 @@
 /* What a refresh changes: a merge of two lists sorted by id. See diff.h. */
 #include "server/store/diff.h"
 
+#include "core/terms.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +76,8 @@ static bool check_row(const struct store_refresh *refresh, const struct offer *o
 		fault = "has a price of zero or less";
 	else if (offer->upfront_micros < 0 || offer->term_months < 0 || offer->quantity < -1)
 		fault = "has a negative term, quantity or upfront price";
+	else if (offer->interruption_band < 0 || offer->interruption_band > TERMS_BANDS)
+		fault = "has a band of interruptions that does not exist";
 	else if ((unsigned)offer->price_kind >= PRICE_KINDS ||
 		 (unsigned)offer->availability >= AVAILABILITIES)
 		fault = "has a price kind or availability that does not exist";

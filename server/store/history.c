@@ -5,7 +5,7 @@
  * drops a partition and so needs it alone, is then seen whole or not at all. A transaction's own
  * snapshot would not do: it hides the new hours, but not that their partition is gone.
  */
-#include "server/store/connection.h"
+#include "server/store/offers.h"
 
 #include "server/clock.h"
 
@@ -50,6 +50,19 @@ static int32_t cell_quantity(const PGresult *result, int row, int column)
 	return cell_is_null(result, row, column) ? -1 : (int32_t)cell_integer(result, row, column);
 }
 
+/* An offer that is a company's own now is not known, and one that was is known from the end of that
+ * on. A step in which it ended is left out as a whole. */
+static void keep_private(struct history *history, bool is_private, int64_t until_us)
+{
+	history->is_known = !is_private;
+	if (until_us <= history->after_us)
+		return;
+	history->after_us = until_us - 1;
+	history->after_sequence = INT64_MAX;
+	if (history->offer.first_seen_us < until_us)
+		history->offer.first_seen_us = until_us;
+}
+
 static bool take_offer(PGresult *result, struct history *history, struct arena *arena,
 		       struct error *error)
 {
@@ -74,6 +87,8 @@ static bool take_offer(PGresult *result, struct history *history, struct arena *
 		offer->is_mapped = cell_bool(result, 0, 9);
 		offer->first_seen_us = cell_time(result, 0, 10);
 		offer->withdrawn_at_us = cell_time(result, 0, 11);
+		if (history->is_public)
+			keep_private(history, cell_bool(result, 0, 12), cell_time(result, 0, 13));
 	}
 	PQclear(result);
 	return !failed || error_set(error, ERROR_STORE, "no memory for the offer");
@@ -87,11 +102,13 @@ static bool read_offer(struct store *store, struct history *history, struct aren
 
 	parameters_init(&parameters);
 	parameters_integer(&parameters, (int64_t)history->offer_id);
-	result = connection_query(store,
-				  "select provider, region, zone, instance_type, accelerator, tier,"
-				  " count_milli, price_kind, term_months, is_mapped, first_seen_at,"
-				  " withdrawn_at from offer where id = $1",
-				  &parameters, timeout_ms, error);
+	result = connection_query(
+		store,
+		"select provider, region, zone, instance_type, accelerator, tier,"
+		" count_milli, price_kind, term_months, is_mapped, first_seen_at,"
+		" withdrawn_at, " OFFERS_IS_PRIVATE("o") ", private_until"
+							 " from offer o where id = $1",
+		&parameters, timeout_ms, error);
 	parameters_release(&parameters);
 	return take_offer(result, history, arena, error);
 }

@@ -22,7 +22,7 @@
 	" o.first_seen_at,"                                                                        \
 	" case when o.follows_feed then greatest(o.last_seen_at, f.observed_at)"                   \
 	" else o.last_seen_at end,"                                                                \
-	" o.withdrawn_at"
+	" o.withdrawn_at, o.version, o.public_version, o.interruption_band"
 
 #define FROM                                                                                       \
 	" from offer o left join feed f on f.provider = o.provider and f.source = o.source where "
@@ -57,7 +57,10 @@ enum cell {
 	CELL_OBSERVED_AT,
 	CELL_FIRST_SEEN_AT,
 	CELL_LAST_SEEN_AT,
-	CELL_WITHDRAWN_AT
+	CELL_WITHDRAWN_AT,
+	CELL_VERSION,
+	CELL_PUBLIC_VERSION,
+	CELL_INTERRUPTION_BAND
 };
 
 struct reader {
@@ -128,6 +131,12 @@ static void read_row(struct reader *reader, int row, struct offer *out)
 	out->first_seen_us = cell_time(result, row, CELL_FIRST_SEEN_AT);
 	out->last_seen_us = cell_time(result, row, CELL_LAST_SEEN_AT);
 	out->withdrawn_at_us = cell_time(result, row, CELL_WITHDRAWN_AT);
+	out->version = cell_integer(result, row, CELL_VERSION);
+	out->public_version = cell_integer(result, row, CELL_PUBLIC_VERSION);
+	out->interruption_band =
+		cell_is_null(result, row, CELL_INTERRUPTION_BAND)
+			? 0
+			: (int32_t)cell_integer(result, row, CELL_INTERRUPTION_BAND);
 }
 
 static bool count_rows(struct store *store, const char *where, const struct parameters *parameters,

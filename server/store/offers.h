@@ -10,10 +10,22 @@ struct offer_rows {
 	size_t count;
 };
 
+/* SQL: is `row` (an alias of table offer) a company's own price? As offer_is_private(). */
+#define OFFERS_IS_PRIVATE(row)                                                                     \
+	"(" row ".source like '" OFFER_SOURCE_OWN "%' or " row                                     \
+	".price_basis like '%" OFFER_BASIS_DISCOUNTED "')"
+
 /* Offers that `where` (SQL after "where", on offer o, with `parameters`) picks, within the current
  * transaction. Strings are kept once in `arena`. */
 bool offers_read(struct store *store, const char *where, const struct parameters *parameters,
 		 struct arena *arena, struct offer_rows *out, struct error *error);
+
+/* Parts of a view, within its transaction: what left after changes_from, and what changed more than
+ * once after `since`. */
+bool view_gone(struct store *store, struct arena *arena, struct store_view *out,
+	       struct error *error);
+bool view_restless(struct store *store, int64_t since, struct arena *arena, struct store_view *out,
+		   struct error *error);
 
 /* What tells whether a stored row must be written again. */
 struct offer_mark {
@@ -41,11 +53,11 @@ struct offer_put {
 };
 
 /* Inserts or overwrites, in one statement; first_seen stays as it is for rows that exist. */
-bool offers_write(struct store *store, const struct offer_put *puts, size_t count,
+bool offers_write(struct store *store, const struct offer_put *puts, size_t count, int64_t version,
 		  int64_t observed_at_us, struct error *error);
 
 /* Marks rows as gone; what was last known of them stays. */
-bool offers_withdraw(struct store *store, const uint64_t *ids, size_t count, int64_t observed_at_us,
-		     struct error *error);
+bool offers_withdraw(struct store *store, const uint64_t *ids, size_t count, int64_t version,
+		     int64_t observed_at_us, struct error *error);
 
 #endif

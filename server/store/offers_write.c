@@ -56,6 +56,8 @@ uint64_t offer_row_hash(const struct offer *offer, int64_t own_date_us)
 	row = hash_number(row, (uint64_t)(int64_t)offer->quantity);
 	row = hash_text(row, offer->source);
 	row = hash_number(row, (uint64_t)own_date_us);
+	if (offer->interruption_band) /* rows of before have the hash that they had */
+		row = hash_number(row, (uint64_t)offer->interruption_band);
 	return (finish(key) & UINT64_C(0xffff000000000000)) |
 	       (finish(row) & UINT64_C(0x0000ffffffffffff));
 }
@@ -67,9 +69,10 @@ uint64_t offer_row_hash(const struct offer *offer, int64_t own_date_us)
 	" tier, price_kind, term_months, is_mapped, memory_gb, vcpus, ram_gib, disk_gb,"           \
 	" interconnect, country, price_micros, upfront_micros, price_basis, original_currency,"    \
 	" original_amount, availability, quantity, source, follows_feed, observed_at, row_hash,"   \
-	" first_seen_at, last_seen_at, withdrawn_at)"                                              \
-	" select *, $29, $29, null from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12," \
-	" $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)"         \
+	" interruption_band, public_version, version, first_seen_at, last_seen_at, withdrawn_at)"  \
+	" select *, $31, $32, $32, null from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11," \
+	" $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28,"    \
+	" $29, $30)"                                                                               \
 	" on conflict (id) do update set is_mapped = excluded.is_mapped,"                          \
 	" memory_gb = excluded.memory_gb, vcpus = excluded.vcpus, ram_gib = excluded.ram_gib,"     \
 	" disk_gb = excluded.disk_gb, interconnect = excluded.interconnect,"                       \
@@ -80,7 +83,13 @@ uint64_t offer_row_hash(const struct offer *offer, int64_t own_date_us)
 	" quantity = excluded.quantity, source = excluded.source,"                                 \
 	" follows_feed = excluded.follows_feed, observed_at = excluded.observed_at,"               \
 	" row_hash = excluded.row_hash, last_seen_at = excluded.last_seen_at,"                     \
-	" withdrawn_at = null"
+	" interruption_band = excluded.interruption_band,"                                         \
+	" withdrawn_at = null, version = excluded.version, public_version = case"                  \
+	" when excluded.public_version > 0 or (offer.withdrawn_at is null and "                    \
+	"not " OFFERS_IS_PRIVATE("offer") ") then excluded.version else offer.public_version end," \
+					  " private_until = case when " OFFERS_IS_PRIVATE(         \
+						  "offer") " then (select as_of from clock)"       \
+							   " else offer.private_until end"
 
 struct batch {
 	struct parameters parameters;
@@ -176,6 +185,16 @@ static void add_bits(struct batch *batch, bool is_id)
 	column_end(&column);
 }
 
+static void add_public_versions(struct batch *batch, int64_t version)
+{
+	struct column column;
+
+	column_begin(&column, &batch->parameters, COLUMN_BIGINT, batch->count);
+	for (size_t i = 0; i < batch->count; i++)
+		column_integer(&column, offer_is_private(batch->puts[i].offer) ? 0 : version);
+	column_end(&column);
+}
+
 static void add_observed(struct batch *batch, int64_t observed_at_us)
 {
 	struct column column;
@@ -187,7 +206,7 @@ static void add_observed(struct batch *batch, int64_t observed_at_us)
 	column_end(&column);
 }
 
-static void fill_columns(struct batch *batch, int64_t observed_at_us)
+static void fill_columns(struct batch *batch, int64_t version, int64_t observed_at_us)
 {
 	add_bits(batch, true);
 	add_texts(batch, offsetof(struct offer, provider));
@@ -217,24 +236,27 @@ static void fill_columns(struct batch *batch, int64_t observed_at_us)
 	add_flags(batch, FLAG_FOLLOWS_FEED);
 	add_observed(batch, observed_at_us);
 	add_bits(batch, false);
+	add_integers(batch, COLUMN_INTEGER, offsetof(struct offer, interruption_band), 0);
+	add_public_versions(batch, version);
+	parameters_integer(&batch->parameters, version);
 	parameters_time(&batch->parameters, observed_at_us);
 }
 
-bool offers_write(struct store *store, const struct offer_put *puts, size_t count,
+bool offers_write(struct store *store, const struct offer_put *puts, size_t count, int64_t version,
 		  int64_t observed_at_us, struct error *error)
 {
 	struct batch batch = {.puts = puts, .count = count};
 	bool done;
 
 	parameters_init(&batch.parameters);
-	fill_columns(&batch, observed_at_us);
+	fill_columns(&batch, version, observed_at_us);
 	done = connection_run(store, WRITE, &batch.parameters, STORE_WRITE_MS, NULL, error);
 	parameters_release(&batch.parameters);
 	return done;
 }
 
-bool offers_withdraw(struct store *store, const uint64_t *ids, size_t count, int64_t observed_at_us,
-		     struct error *error)
+bool offers_withdraw(struct store *store, const uint64_t *ids, size_t count, int64_t version,
+		     int64_t observed_at_us, struct error *error)
 {
 	struct parameters parameters;
 	struct column column;
@@ -248,18 +270,22 @@ bool offers_withdraw(struct store *store, const uint64_t *ids, size_t count, int
 		column_integer(&column, (int64_t)ids[i]);
 	column_end(&column);
 	parameters_time(&parameters, observed_at_us);
+	parameters_integer(&parameters, version);
 	done = connection_run(
 		store,
 		"update offer o set withdrawn_at = $2, follows_feed = false, row_hash = 0,"
-		" observed_at = case when o.follows_feed then greatest(o.observed_at, "
-		"f.observed_at)"
-		" else o.observed_at end,"
-		" last_seen_at = case when o.follows_feed then greatest(o.last_seen_at, "
-		"f.observed_at)"
-		" else o.last_seen_at end"
-		" from unnest($1) gone(id) join offer g on g.id = gone.id"
-		" left join feed f on f.provider = g.provider and f.source = g.source"
-		" where o.id = gone.id",
+		" version = $3, public_version = case when " OFFERS_IS_PRIVATE(
+			"o") " then o.public_version else $3 end,"
+			     " observed_at = case when o.follows_feed then greatest(o.observed_at, "
+			     "f.observed_at)"
+			     " else o.observed_at end,"
+			     " last_seen_at = case when o.follows_feed then "
+			     "greatest(o.last_seen_at, "
+			     "f.observed_at)"
+			     " else o.last_seen_at end"
+			     " from unnest($1) gone(id) join offer g on g.id = gone.id"
+			     " left join feed f on f.provider = g.provider and f.source = g.source"
+			     " where o.id = gone.id",
 		&parameters, STORE_WRITE_MS, NULL, error);
 	parameters_release(&parameters);
 	return done;

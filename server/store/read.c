@@ -126,9 +126,9 @@ static bool read_unmapped(struct store *store, struct arena *arena, struct store
 	PGresult *result = connection_query(
 		store,
 		"select provider, spelling, sum(rows)::bigint, min(first_seen_at), "
-		"max(last_seen_at)"
-		" from unmapped_accelerator where rows > 0 group by provider, spelling"
-		" order by provider, spelling",
+		"max(last_seen_at), source like '" OFFER_SOURCE_OWN "%' as own"
+		" from unmapped_accelerator where rows > 0 group by provider, spelling, own"
+		" order by provider, spelling, own",
 		NULL, STORE_READ_MS, error);
 	bool failed;
 
@@ -143,6 +143,7 @@ static bool read_unmapped(struct store *store, struct arena *arena, struct store
 		out->unmapped[i].rows = cell_integer(result, i, 2);
 		out->unmapped[i].first_seen_us = cell_time(result, i, 3);
 		out->unmapped[i].last_seen_us = cell_time(result, i, 4);
+		out->unmapped[i].is_private = cell_bool(result, i, 5);
 	}
 	PQclear(result);
 	return !failed || error_set(error, ERROR_STORE, "no memory for the unmapped spellings");
@@ -152,14 +153,20 @@ static bool read_unmapped(struct store *store, struct arena *arena, struct store
 static bool begin_view(struct store *store, struct arena *arena, struct store_view *out,
 		       int64_t *log_from, struct error *error)
 {
+	int64_t from = 0;
+
 	*out = (struct store_view){.offers_count = 0};
 	if (!connection_begin(store, TRANSACTION_VIEW, STORE_READ_MS, error))
 		return false;
 	if (take_clock(connection_query(store, CLOCK_SQL, NULL, STORE_QUICK_MS, error), &out->clock,
-		       log_from, error) &&
+		       &from, error) &&
 	    read_feeds(store, arena, out, error) && read_providers(store, arena, out, error) &&
-	    read_unmapped(store, arena, out, error))
+	    read_unmapped(store, arena, out, error)) {
+		out->changes_from = from;
+		if (log_from)
+			*log_from = from;
 		return true;
+	}
 	connection_rollback(store);
 	return false;
 }
@@ -185,6 +192,13 @@ static bool view_offers(struct store *store, const char *where, const struct par
 	return true;
 }
 
+static bool view_everything(struct store *store, struct arena *arena, struct store_view *out,
+			    struct error *error)
+{
+	return view_offers(store, "o.withdrawn_at is null", NULL, arena, out, error) &&
+	       view_gone(store, arena, out, error);
+}
+
 bool store_read_status(struct store *store, struct arena *arena, struct store_view *out,
 		       struct error *error)
 {
@@ -195,9 +209,7 @@ bool store_read_all(struct store *store, struct arena *arena, struct store_view 
 		    struct error *error)
 {
 	return begin_view(store, arena, out, NULL, error) &&
-	       end_view(store,
-			view_offers(store, "o.withdrawn_at is null", NULL, arena, out, error),
-			error);
+	       end_view(store, view_everything(store, arena, out, error), error);
 }
 
 bool store_read_since(struct store *store, const char *epoch, int64_t since, struct arena *arena,
@@ -216,9 +228,10 @@ bool store_read_since(struct store *store, const char *epoch, int64_t since, str
 	if (out->is_delta)
 		done = view_offers(store,
 				   "o.id in (select offer_id from price_change where version > $1)",
-				   &parameters, arena, out, error);
+				   &parameters, arena, out, error) &&
+		       view_restless(store, since, arena, out, error);
 	else
-		done = view_offers(store, "o.withdrawn_at is null", NULL, arena, out, error);
+		done = view_everything(store, arena, out, error);
 	parameters_release(&parameters);
 	return end_view(store, done, error);
 }

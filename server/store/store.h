@@ -12,12 +12,17 @@
 #include "core/error.h"
 #include "core/offer.h"
 #include "server/history.h"
+#include "server/key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct store;
+
+/* Is it a connection string of libpq's, as far as can be told without connecting? The error tells
+ * nothing of its text, which may hold a password. */
+bool store_check_url(const char *database_url, struct error *error);
 
 /* Opens lazily: fails only when memory is out. `name` becomes application_name. */
 struct store *store_new(const char *database_url, const char *name);
@@ -61,6 +66,14 @@ struct store_view {
 	struct offer *offers; /* NULL from store_read_status(): not read */
 	bool *follows_feed;   /* of each offer */
 	size_t offers_count;
+	/* Of a delta: ids of offers that changed more than once since, sorted. */
+	uint64_t *restless;
+	size_t restless_count;
+	/* Where everything was read: what was withdrawn after the version changes_from, any order.
+	 * Else changes_from is how far the log reaches back. */
+	struct offer *gone;
+	size_t gone_count;
+	int64_t changes_from;
 	struct store_feed *feeds;
 	size_t feeds_count;
 	struct provider_status *providers;
@@ -69,7 +82,10 @@ struct store_view {
 	size_t unmapped_count;
 };
 
-/* All offers on sale. */
+/* Most withdrawn offers that a replica keeps in mind for its pollers. */
+#define STORE_GONE_MAX 100000
+
+/* All offers on sale, and those that left. */
 bool store_read_all(struct store *store, struct arena *arena, struct store_view *out,
 		    struct error *error);
 
@@ -183,6 +199,17 @@ bool store_read_sources(struct store *store, const char *prefix, struct arena *a
 
 /* True when the provider has any offer on sale whose source is not "bundled". */
 bool store_has_live(struct store *store, const char *provider, bool *out, struct error *error);
+
+/* --- API keys --- */
+
+/* `*version` is that of the keys known so far, -1 = none: nothing is read (NULL) while it stands.
+ */
+bool store_read_keys(struct store *store, int64_t *version, struct arena *arena, struct key **out,
+		     size_t *count, struct error *error);
+
+/* Only for who owns the tables. */
+bool store_add_key(struct store *store, const struct key *key, struct error *error);
+bool store_revoke_key(struct store *store, const char *id, bool *is_there, struct error *error);
 
 /* Makes day partitions ahead, rolls up and drops what retention no longer keeps. Hourly is plenty.
  */

@@ -158,11 +158,13 @@ static bool write_diff(struct store *store, const struct diff *diff, int64_t obs
 		const size_t left = diff->puts_count - first;
 		const size_t count = left < PIECE_ROWS ? left : PIECE_ROWS;
 
-		if (!offers_write(store, diff->puts + first, count, observed_at_us, error) ||
+		if (!offers_write(store, diff->puts + first, count, version, observed_at_us,
+				  error) ||
 		    !write_puts(store, diff->puts + first, count, version, as_of_us, error))
 			return false;
 	}
-	return offers_withdraw(store, diff->gone, diff->gone_count, observed_at_us, error) &&
+	return offers_withdraw(store, diff->gone, diff->gone_count, version, observed_at_us,
+			       error) &&
 	       write_gone(store, diff, version, as_of_us, error);
 }
 

@@ -6,7 +6,9 @@ import unittest
 from deployment import Deployment, Load, PROVIDER, REFRESH_SECONDS, SLOWNESS, wait_until
 
 AWAY_SECONDS = 4
-LONGEST_SECONDS = 5  # of one request, on a machine that also runs all the rest
+LONGEST_SECONDS = 30  # of one request, on a machine that also runs all the rest
+# While it is away, at least. Did requests wait for it, the load's four threads would have one each, or two.
+ANSWERS_WHILE_AWAY = 12
 
 
 class Outage(unittest.TestCase):
@@ -23,7 +25,6 @@ class Outage(unittest.TestCase):
 
     def check_load(self, load):
         self.assertEqual(load.failures[:3], [])
-        self.assertGreater(load.answers, 50)
         self.assertLess(load.slowest, LONGEST_SECONDS * SLOWNESS)
 
     def hourly(self):
@@ -42,12 +43,15 @@ class Outage(unittest.TestCase):
         with Load(self.deployment) as load:
             time.sleep(0.5)
             break_it()
-            broken = time.monotonic()
+            broken, answers = time.monotonic(), load.answers
             age = self.age()
             is_raised = self.raise_prices(before)
             time.sleep(AWAY_SECONDS)
             self.assertEqual(self.hourly(), before)
             self.assertGreaterEqual(self.age(), age + AWAY_SECONDS - 1)
+            while load.answers < answers + ANSWERS_WHILE_AWAY and time.monotonic() < broken + 9 * SLOWNESS:
+                time.sleep(0.05)
+            self.assertGreaterEqual(load.answers, answers + ANSWERS_WHILE_AWAY)
             mend_it()
             mended = time.monotonic()
             # The worker's retry and the replica's back-off are at most a few seconds each.

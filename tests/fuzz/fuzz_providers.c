@@ -1,7 +1,8 @@
 /*
  * Feeds from hostile providers. The first byte picks the provider, and by its highest bit whether
  * an override is set; the rest, cut at zero bytes, are the answers to its requests one after the
- * other. Built with libFuzzer or with replay.c.
+ * other. GPUPICK_FUZZ_FEED names the one feed to try instead, so that each can have its share of
+ * the time. Built with libFuzzer or with replay.c.
  */
 #include "server/ingest/ingest.h"
 
@@ -41,7 +42,8 @@ static bool walk(const struct provider *provider, struct feed *feed, const uint8
 
 	for (int pages = 0; pages < PAGES_MAX && provider->request(feed, &request, error);
 	     pages++) {
-		struct fetch_response response = {.status = 200, .content_type = "", .link = ""};
+		struct fetch_response response = {
+			.status = 200, .content_type = "", .link = "", .reason = ""};
 		char *body = cut(&data, &size, &response.length);
 		bool ok;
 
@@ -84,7 +86,8 @@ static void check(const struct feed *feed, const struct normalise_report *report
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct provider *provider;
+	const char *only = getenv("GPUPICK_FUZZ_FEED");
+	const struct provider *provider = only ? provider_find(only) : NULL;
 	struct normalise_report report;
 	struct arena arena;
 	struct error error;
@@ -94,7 +97,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	is_override = data[0] & 0x80;
-	provider = providers[(data[0] & 0x7f) % providers_count];
+	assert(provider || !only);
+	if (!provider)
+		provider = providers[(data[0] & 0x7f) % providers_count];
 	arena_init(&arena, FEED_BYTES_MAX);
 	error_init(&error, NULL);
 	feed = (struct feed){.arena = &arena,

@@ -15,6 +15,7 @@ SOURCES = os.path.join(HERE, '..', '..', 'server', 'ingest', 'providers')
 
 # Whose files have this ending, where two feeds of a provider call a page alike.
 BY_ENDING = {'.js': {'aws-spot-page'}, '.xml': {'aws-ec2-spot-history'}}
+BINARY = {'nebius-calculator'}
 
 
 def read(*path):
@@ -60,7 +61,8 @@ def main():
         for number, seed in enumerate([b'\0'.join(bodies)] + bodies):
             with open(os.path.join(folder, f'{source}-{number}'), 'wb') as file:
                 # A list of lines stays one; JSON and XML are shorter without what indents them.
-                file.write(bytes([place | (number % 2) << 7]) + re.sub(rb'\n\s+', b' ', seed))
+                file.write(bytes([place | (number % 2) << 7]) +
+                           (seed if source in BINARY else re.sub(rb'\n\s+', b' ', seed)))
     if program != '-':
         seeds = sorted(os.path.join(folder, name) for name in os.listdir(folder))
         return subprocess.run([program, *seeds]).returncode

@@ -251,6 +251,86 @@ START_TEST(what_awss_own_tools_print_is_read_too)
 }
 END_TEST
 
+/* --- how often spot machines are reclaimed --- */
+
+static int band_of(const char *type, const char *region)
+{
+	for (size_t i = 0; i < walk_feed.count; i++)
+		if (strcmp(walk_feed.offers[i].instance_type, type) == 0 &&
+		    strcmp(walk_feed.offers[i].region, region) == 0)
+			return walk_feed.offers[i].interruption_band;
+	ck_abort_msg("no %s in %s", type, region);
+	return -1;
+}
+
+START_TEST(the_advisors_bands_go_with_the_prices)
+{
+	walk_committed(provider_find("aws-spot-page"));
+	ck_assert_int_eq(band_of("p5.48xlarge", "us-east-1"), 5); /* not that of Windows */
+	ck_assert_int_eq(band_of("g5.12xlarge", "ap-northeast-1"), 0);
+	ck_assert_str_eq(walk_feed.note, "");
+	ck_assert(feed_time(walk_feed.memo_next) == WALK_NOW_US);
+	walk_release();
+	walk_committed(provider_find("aws-ec2-spot-history"));
+	ck_assert_int_eq(band_of("g6e.xlarge", "us-east-1"), 2);
+	ck_assert_int_eq(band_of("g5.12xlarge", "eu-west-1"), 1); /* under 5 %, not "not told" */
+	walk_release();
+}
+END_TEST
+
+/* One price, then what the advisor answers (NULL: it does not), with the memo of `memo`. */
+static void walk_spot(const char *memo, const struct offer *told, const char *advisor)
+{
+	static const char spot[] =
+		"{\"config\":{\"rate\":\"perhr\",\"regions\":[{\"region\":\"us-east\","
+		"\"instanceTypes\":[{\"sizes\":[{\"size\":\"p5.48xlarge\",\"valueColumns\":[{"
+		"\"name\":\"linux\",\"prices\":{\"USD\":\"20\"}}]}]}]}]}}";
+	const struct provider *provider = provider_find("aws-spot-page");
+	struct fetch_request request = {0};
+
+	walk_begin(provider);
+	walk_feed.memo = memo;
+	walk_feed.last = told;
+	walk_feed.last_count = 1;
+	ck_assert(provider->request(&walk_feed, &request, &walk_error));
+	ck_assert(walk_answer(provider, &request, spot, NULL));
+	while (provider->request(&walk_feed, &request, &walk_error)) {
+		ck_assert_str_eq(request.label, "advisor");
+		ck_assert(request.is_dispensable);
+		ck_assert(walk_answer(provider, &request, advisor, NULL));
+	}
+	ck_assert_msg(walk_finish(provider), "%s", walk_error.detail);
+}
+
+START_TEST(what_the_advisor_said_stands_for_a_while)
+{
+	static const struct {
+		const char *memo, *advisor;
+		int band;
+		bool is_remarked_on;
+	} cases[] = {
+		{"2026-09-21T13:00:00Z", "{}", 3, false}, /* an hour ago: not asked */
+		{"2026-09-20T13:00:00Z", NULL, 3, true},
+		{"2026-09-20T13:00:00Z", "<html>", 3, true},
+		{"2026-09-20T13:00:00Z", "{\"ranges\":[{\"index\":0,\"label\":\"<50%\"}]}", 3,
+		 true},
+		{"2026-08-01T13:00:00Z", NULL, 0, true}, /* too long ago */
+		{"", NULL, 0, true},
+		{"2027-01-01T00:00:00Z", NULL, 0, true}, /* a clock that was wrong */
+	};
+	const struct offer told = {
+		.instance_type = "p5.48xlarge", .region = "us-east-1", .interruption_band = 3};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		walk_spot(cases[i].memo, &told, cases[i].advisor);
+		ck_assert_int_eq(band_of("p5.48xlarge", "us-east-1"), cases[i].band);
+		ck_assert_int_eq(walk_feed.note[0] != '\0', cases[i].is_remarked_on);
+		ck_assert_str_eq(walk_feed.memo_next, cases[i].band ? cases[i].memo : "");
+		walk_release();
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("aws");
@@ -267,6 +347,8 @@ int main(void)
 	tcase_add_test(tcase, of_a_zone_the_last_told_spot_price_counts);
 	tcase_add_test(tcase, spot_requests_are_signed_for_their_region_with_sorted_parameters);
 	tcase_add_test(tcase, what_awss_own_tools_print_is_read_too);
+	tcase_add_test(tcase, the_advisors_bands_go_with_the_prices);
+	tcase_add_test(tcase, what_the_advisor_said_stands_for_a_while);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);
 }

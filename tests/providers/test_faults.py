@@ -46,6 +46,7 @@ BEFORE_PRICE = {
     'aws-ec2-spot-history': rb'<spotPrice>',
     'gcloud-compute-com': rb'(?m:,(?=(?:[\d.]+,){2,3}\d+$))',
     'thunder-api': rb'"\w+_x\d+"\s*:\s*',
+    'runpod-rest': rb'"(?:secure|community)"\s*:\s*(?=\d+\.)',  # not how many GPUs a pod may have
 }
 WHOLE = {'lambda-api', 'cloudrift-api', 'hotaisle-api', 'shadeform-api', 'ovhcloud-order-catalog'}  # cents and the like
 
@@ -56,7 +57,8 @@ LOOPS = {
     'aws-ec2-spot-history': (r'&NextToken=[^&]*', ''), 'digitalocean-api': (r'page=2&', ''),
     'scaleway-api': (r'\bpage=\d+', 'page=1'), 'primeintellect-api': (r'\bpage=\d+', 'page=1'),
 }
-KEYED = {'aws': 'aws-ec2-spot-history', 'gcp': 'gcp-billing-catalog', 'verda': 'verda-account'}
+KEYED = {'aws': 'aws-ec2-spot-history', 'gcp': 'gcp-billing-catalog', 'verda': 'verda-account',
+         'runpod': 'runpod-rest'}
 
 
 def scaled(source, data, factor):
@@ -87,13 +89,14 @@ class Handler(test_feeds_worker.Handler):
     def source(self, provider, path):
         if provider == 'aws':
             return 'aws-ec2-spot-history' if 'Action=' in path else \
-                'aws-spot-page' if path == 'spot.json' else 'aws-price-list'
+                'aws-spot-page' if path == 'spot.json' else \
+                'aws-spot-advisor' if 'advisor' in path else 'aws-price-list'
         if provider == 'gcp':
             return 'gcp-billing-catalog' if path.startswith('v1/') else 'gcloud-compute-com'
         return self.server.sources.get(provider, provider)  # known after the first round
 
     def find(self, provider, path, body):
-        if provider not in replay.PROVIDERS:
+        if provider not in replay.PROVIDERS or path.startswith('v2/catalog'):
             return super().find(provider, path, body)
         parts = urllib.parse.urlsplit('/' + path)
         try:
@@ -122,7 +125,7 @@ class Handler(test_feeds_worker.Handler):
             data = renamed(data)
         if fault in (None, 'schema', 'cents', 'loop'):
             return self.send(status, data, link)
-        return replay.serve_fault(self, {'kind': fault, 'seconds': 3 * SLOWNESS, 'mib': BOMB_MIB}, data)
+        return replay.serve_fault(self, {'kind': fault, 'seconds': 6 * SLOWNESS, 'mib': BOMB_MIB}, data)
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -151,7 +154,7 @@ class Everything(Worker):
         replay.gzip_bomb(BOMB_MIB << 20)  # made once, before it is waited for
         providers = [*test_feeds_worker.ACCEPTED, *replay.PROVIDERS] if self.keyed else list(KEYED)
         self.environment.update({
-            'GPUPICK_FETCH_ATTEMPTS': '1', 'GPUPICK_FETCH_TIMEOUT_SECONDS': str(round(2 * SLOWNESS)),
+            'GPUPICK_FETCH_ATTEMPTS': '1', 'GPUPICK_FETCH_TIMEOUT_SECONDS': str(round(4 * SLOWNESS)),
             'GPUPICK_PROVIDERS': ','.join(providers), 'GPUPICK_ECB_URL': base + '/ecb'})
         for provider in providers:
             self.environment[f'GPUPICK_{provider.upper()}_URL'] = f'{base}/{provider}'
@@ -217,7 +220,7 @@ class Rotating(Everything):
 
 
 class WithoutKeys(Rotating):
-    """The three feeds that give way to another when there is a key."""
+    """The feeds that give way to another when there is a key."""
     keyed = False
 
 

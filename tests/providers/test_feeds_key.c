@@ -65,6 +65,11 @@ static const struct wanted wanted[] = {
 	{"verda-account", "", "8V100.48V", 8000, "", OD, 0, "V100 SXM2 16GB", 1120000, NO, "", 0},
 	{"verda-account", "ICE-01", "8V100.48V", 8000, "", SPOT, 0, "V100 SXM2 16GB", 400000, YES,
 	 "IS", 0},
+	/* 14 and 12.5 % under 2.29; a contract that is not offered, and one of weeks */
+	{"verda-account", "", "1H100.80S.30V", 1000, "", RES, 3, "H100 SXM5 80GB", 1969400, UNK, "",
+	 0},
+	{"verda-account", "", "1H100.80S.30V", 1000, "", RES, 6, "H100 SXM5 80GB", 2003750, UNK, "",
+	 0},
 
 	/* stock of one is told a data centre; of two nobody knows, unless there is none */
 	{"runpod-rest", "US-KS-2", "NVIDIA L40S", 1000, "secure", OD, 0, "L40S 48GB", 860000, YES,
@@ -187,7 +192,8 @@ static const struct totals totals[] = {
 	{"aws-ec2-spot-history", 8, 6, 1, 1, 1, 0, 0, 0},
 	/* pods of 900 GPUs; a free card; 96 GB of one of 24 */
 	{"runpod-rest", 10, 7, 1, 1, 1, 0, 1, 0},
-	{"verda-account", 13, 9, 1, 2, 1, 0, 1, 0},
+	/* priced in euros; no price; twice the memory of its card, under both contracts too */
+	{"verda-account", 25, 19, 3, 2, 1, 0, 3, 0},
 	/* GPUs without the RAM of their machine */
 	{"gcp-billing-catalog", 22, 21, 0, 0, 1, 0, 0, 0},
 	/* 141 GB for eight cards; a free size */

@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import hmac
 import http.server
+import json
 import os
 import re
 import subprocess
@@ -47,11 +48,14 @@ RULES = [
     ('verda', 'POST', r'/v1/oauth2/token', 'token.json'),
     ('verda', 'GET', r'/v1/instance-availability\?is_spot=false', 'stock.json'),
     ('verda', 'GET', r'/v1/instance-availability\?is_spot=true', 'spot-stock.json'),
+    ('verda', 'GET', r'/v1/long-term/periods/instances', 'long-term.json'),
+    ('runpod', 'GET', r'/v2/catalog/gpus\?include=AVAILABILITY&product=POD', 'gpus.json'),
     ('thunder', 'GET', r'/v2/(pricing|status)', '{0}.json'),
     ('gcp', 'GET', r'/machine-types-regions\.csv', 'machine-types.csv'),
     ('gcp', 'GET', r'/v1/services/6F81-5844-456A/skus\?pageSize=5000&currencyCode=USD', 'skus-1.json'),
     ('gcp', 'GET', r'/v1/services/6F81-5844-456A/skus\?.*&pageToken=a%2Fb%3D%3D', 'skus-2.json'),
     ('aws', 'GET', r'/spot\.json', 'spot.js'),
+    ('aws', 'GET', r'/spot-advisor-data\.json', 'advisor.json'),
     ('aws', 'GET', r'/\?Action=DescribeRegions&Version=2016-11-15', 'regions.xml'),
     # A region is known by its signature; only us-east-1 has a second page.
     ('aws', 'GET', r'/\?Action=DescribeSpotPriceHistory&.*&NextToken=a%2Bb%2Fc%3D%26d&.*', 'spot-{region}-2.xml'),
@@ -143,6 +147,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if provider == 'ecb':
             rate = self.server.rate
             return self.send(200 if rate else 500, (rate or '').encode())
+        if self.server.broken and self.server.broken in path:
+            return self.send(500, b'{}')
         return self.send(*self.find(provider, path, body))
 
     def do_GET(self):
@@ -166,7 +172,9 @@ def tearDownModule():
     cluster.__exit__()
 
 
-class Feeds(unittest.TestCase):
+class Worker(unittest.TestCase):
+    """A database, a server of the fixtures, and the settings that lead to both."""
+
     def setUp(self):
         global number
         number += 1
@@ -175,7 +183,7 @@ class Feeds(unittest.TestCase):
             connection.autocommit = True
             connection.cursor().execute(f'create database feeds{number}')
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.server.seen, self.server.rate = [], None
+        self.server.seen, self.server.rate, self.server.broken = [], None, None
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
@@ -204,6 +212,8 @@ class Feeds(unittest.TestCase):
             cursor.execute(sql, parameters or None)
             return cursor.fetchall()
 
+
+class Feeds(Worker):
     def test_every_feed_lands_in_the_table(self):
         self.server.rate = ECB.format(self.query("select to_char(now() - interval '1 day', 'YYYY-MM-DD')")[0][0])
         self.run_program('ingest', '--once')
@@ -216,6 +226,8 @@ class Feeds(unittest.TestCase):
         self.assertEqual(self.query("""select tier, price_micros from offer
             where provider = 'primeintellect' and instance_type = 'h100x3'"""),
             [('datacrunch/secure_cloud', 4990000)])
+        self.assertEqual(self.query("""select interruption_band from offer where source = 'aws-spot-page'
+            and instance_type = 'p5.48xlarge'"""), [(5,)])
         # One rate serves the three feeds that quote euros.
         self.assertEqual(sum(provider == 'ecb' for provider, *_ in self.server.seen), 1)
         before = self.query('select version from clock')
@@ -225,7 +237,30 @@ class Feeds(unittest.TestCase):
         # Large lists whose versions are as they were are not fetched again.
         paths = [path for provider, _, path in self.server.seen if provider == 'aws']
         self.assertTrue(any('region_index' in path for path in paths))
-        self.assertFalse([path for path in paths if path.endswith('.csv')])
+        # What the advisor said an hour ago stands.
+        self.assertFalse([path for path in paths if path.endswith('.csv') or 'advisor' in path])
+
+    def test_what_was_recorded_parses_to_what_was_stored(self):
+        self.server.rate = ECB.format(self.query("select to_char(now() - interval '1 day', 'YYYY-MM-DD')")[0][0])
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_program('ingest', '--once', '--record', folder)
+            for provider in ACCEPTED:
+                names = sorted(name for name in os.listdir(folder) if name.startswith(provider + '-'))
+                lists = [name for name in names if name.startswith(('aws-index', 'aws-region'))]
+                for feed, files in (('aws-price-list', lists), (provider, [n for n in names if n not in lists])):
+                    if not files:
+                        continue
+                    with self.subTest(feed):
+                        done = subprocess.run([BINARY, 'parse', feed, '--euro', '1.14',
+                                               *[os.path.join(folder, name) for name in files]],
+                                              text=True, capture_output=True, timeout=60 * SLOWNESS)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        rows = list(map(json.loads, done.stdout.splitlines()))
+                        self.assertEqual(len({row['source'] for row in rows}), 1)
+                        stored = self.query("""select id, price_micros from offer where source = %s
+                            and withdrawn_at is null""", rows[0]['source'])
+                        self.assertEqual({(int(row['id'], 16), round(row['price_usd_per_hour'] * 1e6)) for row in rows},
+                                         {(key % (1 << 64), price) for key, price in stored})
 
     def test_without_a_rate_feeds_in_euros_fail_and_no_other(self):
         self.run_program('ingest', '--once', check=1, GPUPICK_PROVIDERS='scaleway,verda')
@@ -234,6 +269,18 @@ class Feeds(unittest.TestCase):
         self.assertIn('exchange rate', self.query(
             "select detail from ingest_run where provider = 'scaleway'")[0][0])
         self.assertEqual(self.query("select count(*) from offer where provider = 'scaleway'"), [(0,)])
+
+    def test_spot_prices_do_not_wait_for_the_advisor(self):
+        bands = """select distinct interruption_band from offer where source = 'aws-spot-page'
+            and instance_type = 'p5.48xlarge'"""
+        self.server.broken = 'spot-advisor'
+        output = self.run_program('ingest', '--once', GPUPICK_PROVIDERS='aws-spot-page', GPUPICK_FETCH_ATTEMPTS='9')
+        self.assertIn('the spot advisor does not answer', output)
+        self.assertEqual(self.query(bands), [(None,)])
+        self.assertEqual(len([path for _, _, path in self.server.seen if 'advisor' in path]), 1)
+        self.server.broken = None
+        self.run_program('ingest', '--once', GPUPICK_PROVIDERS='aws-spot-page')
+        self.assertEqual(self.query(bands), [(5,)])
 
     def test_the_accounts_own_spot_prices_replace_those_of_the_page(self):
         spot = """select source, zone, price_micros from offer where provider = 'aws' and price_kind = 'spot'
@@ -261,9 +308,10 @@ class Feeds(unittest.TestCase):
             self.run_program('ingest', '--once', '--record', folder, GPUPICK_PROVIDERS='verda',
                              GPUPICK_VERDA_KEY='id:secret')
             self.assertEqual(sorted(os.listdir(folder)), [
-                'verda-instance-types.json', 'verda-spot-stock.json', 'verda-stock.json'])
+                'verda-instance-types.json', 'verda-long-term.json', 'verda-spot-stock.json', 'verda-stock.json'])
         self.assertEqual(self.query("""select region, country from offer where availability = 'yes' and
-            withdrawn_at is null and instance_type = '1H100.80S.30V' order by 1"""), [('FIN-01', 'FI'), ('FIN-03', 'FI')])
+            withdrawn_at is null and instance_type = '1H100.80S.30V' order by 1"""),
+            [('FIN-01', 'FI'), ('FIN-03', 'FI')])
 
     def test_a_rate_of_long_ago_is_none(self):
         self.server.rate = ECB.format('2020-01-02')

@@ -51,6 +51,23 @@ class Files(Worker):
         self.write(HEADER + 'pool,berlin,rack-1,H100 SXM5 80GB,8,8.00\n')
         self.until(lambda: self.pool() == {'rack-1': 8000000}, 15, 'the second')
 
+    def outcome(self):
+        return self.value("""select outcome from ingest_run where source = 'file:pool.csv'
+            order by id desc limit 1""")
+
+    def test_a_file_that_vanishes_is_told_at_once_and_so_is_its_return(self):
+        self.start()
+        self.until(lambda: self.pool().get('rack-1') == 9600000, 15, 'the first reading')
+        self.assertEqual(self.outcome(), 'ok')
+        os.rename(self.path, self.path + '.away')
+        self.until(lambda: self.outcome() == 'file', 30, 'a run that says so')  # the next look is in 300 s else
+        self.assertEqual(len(self.pool()), 2)
+        os.rename(self.path + '.away', self.path)  # with its old time of change
+        self.until(lambda: self.outcome() == 'ok', 30, 'that it is back')
+        # One run each: what is told is not told again at every look.
+        self.assertEqual(self.value("""select count(*) from ingest_run where source = 'file:pool.csv'
+            and outcome in ('ok', 'file')"""), 3)
+
     def test_a_broken_file_leaves_the_last_good_rows_and_says_so(self):
         self.once()
         self.write(HEADER.replace('count', 'cuont') + 'pool,berlin,rack-1,H100 SXM5 80GB,8,1\n')
@@ -105,6 +122,31 @@ class Files(Worker):
             self.assertEqual(price, (before[offer] * 875 + 500) // 1000)
             self.assertAlmostEqual(float(original) * 1e6, before[offer], delta=1)
             self.assertIn('12.5 % off', basis)
+
+    def test_a_discount_is_on_bundled_prices_too(self):
+        self.environment['GPUPICK_BUNDLED'] = 'true'
+        select = """select instance_type, region, price_kind, price_micros, original_amount from offer
+            where provider = 'lambda' and source = 'bundled' and withdrawn_at is null order by 1, 2, 3"""
+        self.once(GPUPICK_PROVIDERS='vultr')
+        before = self.query(select)
+        self.once(GPUPICK_PROVIDERS='vultr', GPUPICK_LAMBDA_DISCOUNT='20')
+        after = self.query(select)
+        self.assertGreater(len(before), 10)
+        self.assertEqual([row[:3] for row in after], [row[:3] for row in before])
+        for old, new in zip(before, after):
+            self.assertAlmostEqual(new[3], old[3] * 0.8, delta=1)
+            self.assertAlmostEqual(float(new[4]) * 1e6, old[3], delta=1)
+
+    def test_settings_of_a_provider_that_there_is_not_are_warned_of(self):
+        self.once(check=None, GPUPICK_PROVIDERS='vultr', GPUPICK_LAMDA_DISCOUNT='5', GPUPICK_NOBODY_KEY='x',
+                  GPUPICK_NOBODY_KEY_FILE='/x', GPUPICK_VULTR_KEY='y', GPUPICK_FUZZY_URL='')
+        warned = {row['name']: row for row in map(json.loads, filter(
+            lambda line: '"unknown variable"' in line, self.output.splitlines()))}
+        self.assertEqual(set(warned), {'GPUPICK_LAMDA_DISCOUNT', 'GPUPICK_NOBODY_KEY', 'GPUPICK_NOBODY_KEY_FILE',
+                                       'GPUPICK_VULTR_KEY'})
+        self.assertEqual(warned['GPUPICK_LAMDA_DISCOUNT']['nearest'], 'GPUPICK_LAMBDA_DISCOUNT')
+        self.assertIn('takes a key', warned['GPUPICK_VULTR_KEY']['detail'])
+        self.assertNotIn('"y"', self.output)
 
 
 del Worker  # its own tests run in test_worker.py

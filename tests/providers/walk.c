@@ -53,7 +53,7 @@ static char *read_file(const char *path)
 
 static char *read_fixture(const char *provider, const char *label)
 {
-	static const char *const endings[] = {"json", "csv", "js", "xml"};
+	static const char *const endings[] = {"json", "csv", "js", "xml", "pb"};
 	char path[512], *bytes = NULL;
 
 	for (size_t i = 0; !bytes && i < sizeof(endings) / sizeof(endings[0]); i++) {
@@ -84,7 +84,8 @@ bool walk_answer(const struct provider *provider, const struct fetch_request *re
 						.body = text && !is_streamed ? text : "",
 						.length = text && !is_streamed ? strlen(text) : 0,
 						.content_type = "",
-						.link = link ? link : ""};
+						.link = link ? link : "",
+						.reason = ""};
 
 	return (!is_streamed || stream(provider, request, text)) &&
 	       provider->parse(&walk_feed, request, &response, &walk_error);

@@ -1,7 +1,7 @@
 /*
  * Walk: feeds held to their fixtures, as tables. A test program of a group of feeds states what
  * each trap must become and how every row is accounted for; walk_run() does the rest: the same walk
- * as ingest's, over tests/providers/fixtures/<provider>/<label>.{json,csv,js,xml}, then over the
+ * as ingest's, over tests/providers/fixtures/<provider>/<label>.{json,csv,js,xml,pb}, then over the
  * files of ../shared where that folder exists, then over broken and mutated answers.
  */
 #ifndef TESTS_PROVIDERS_WALK_H

@@ -93,10 +93,10 @@ class Cluster:
 
     def start(self):
         log = os.path.join(self.folder, 'log')
-        self.run('pg_ctl', '-D', self.data, '-w', '-l', log, 'start', stdout=subprocess.DEVNULL)
+        self.run('pg_ctl', '-D', self.data, '-w', '-t', '300', '-l', log, 'start', stdout=subprocess.DEVNULL)
 
     def stop(self, mode='immediate'):
-        self.run('pg_ctl', '-D', self.data, '-m', mode, '-w', 'stop', stdout=subprocess.DEVNULL,
+        self.run('pg_ctl', '-D', self.data, '-m', mode, '-w', '-t', '300', 'stop', stdout=subprocess.DEVNULL,
                  check=False)
 
     def postmaster(self):

@@ -107,6 +107,7 @@ struct offer fixture_offer(struct arena *arena, const char *provider, int n, int
 		.original_amount = arena_printf(arena, "%lld", (long long)price_micros),
 		.availability = (enum availability)(n % 3),
 		.quantity = n % 4 - 1,
+		.interruption_band = n % 6,
 		.source = "test",
 	};
 
@@ -153,6 +154,7 @@ void fixture_same_offer(const struct offer *a, const struct offer *b)
 	ck_assert_str_eq(a->original_amount, b->original_amount);
 	ck_assert_int_eq(a->availability, b->availability);
 	ck_assert_int_eq(a->quantity, b->quantity);
+	ck_assert_int_eq(a->interruption_band, b->interruption_band);
 	ck_assert_str_eq(a->source, b->source);
 	ck_assert_int_eq(a->observed_at_us, b->observed_at_us);
 	ck_assert_int_eq(a->first_seen_us, b->first_seen_us);

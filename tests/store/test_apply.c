@@ -114,6 +114,8 @@ static void change(struct offer *offer, int member)
 		offer->quantity += 5;
 	else if (member == 12)
 		offer->is_mapped = !offer->is_mapped;
+	else if (member == 13)
+		offer->interruption_band++;
 	else
 		offer->availability =
 			offer->availability == AVAILABILITY_NO ? AVAILABILITY_YES : AVAILABILITY_NO;
@@ -463,7 +465,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, what_is_stored_comes_back_unchanged);
 	tcase_add_test(tests, an_unchanged_refresh_moves_dates_but_neither_version_nor_rows);
-	tcase_add_loop_test(tests, a_change_of_any_member_is_found_and_written, 0, 14);
+	tcase_add_loop_test(tests, a_change_of_any_member_is_found_and_written, 0, 15);
 	tcase_add_test(tests, a_row_without_a_hash_is_written_once_and_one_of_another_key_never);
 	tcase_add_test(tests, changes_and_withdrawals_are_written_and_go_into_the_history);
 	tcase_add_test(tests, providers_and_sources_do_not_touch_each_other);

@@ -137,7 +137,7 @@ static struct workload workload_of(int64_t concurrency)
 		.architecture = &model_find("meta-llama/Llama-3.1-8B")->architecture,
 		.task = TASK_INFERENCE,
 		.concurrency = concurrency,
-		.given = UINT64_C(1) << WORKLOAD_task | UINT64_C(1) << WORKLOAD_concurrency,
+		.given = WORKLOAD_BIT(WORKLOAD_task) | WORKLOAD_BIT(WORKLOAD_concurrency),
 	};
 
 	ck_assert(workload_complete(&workload, "/workload", &error));
@@ -151,7 +151,7 @@ START_TEST(plans_are_made_once_a_workload)
 		{.accelerator = accelerator_find("L4 24GB"), .count_milli = 1000},
 		{.accelerator = accelerator_find("H100 SXM5 80GB"), .count_milli = 1000}};
 	const struct catalogue catalogue = {.shapes = shapes, .shapes_count = 2};
-	struct kept *kept = kept_new(&kept_counts);
+	struct kept *kept = kept_new(&kept_counts, 10);
 	struct workload workload = workload_of(4), other = workload_of(5), again;
 	struct plan_search *search = malloc(sizeof(*search));
 	const struct plan_set *first, *second;
@@ -173,7 +173,7 @@ START_TEST(plans_are_made_once_a_workload)
 	/* Work that costs more is laid out the same. */
 	again = workload;
 	again.requests = 1e6;
-	again.given |= UINT64_C(1) << WORKLOAD_requests;
+	again.given |= WORKLOAD_BIT(WORKLOAD_requests);
 	plan_search_begin(search, &kept->keeper, &again, &catalogue, 8);
 	second = plan_search_shape(search, 1);
 	ck_assert_ptr_null(search->fresh);
@@ -249,6 +249,118 @@ START_TEST(an_answer_is_told_with_the_ages_of_now)
 }
 END_TEST
 
+#define OFFERS 200
+
+/* An offer as JSON would be, with its age; odd ones have none. */
+static void write_offer(struct writer *writer, size_t index, int64_t now_us)
+{
+	writer_begin_object(writer);
+	writer_key(writer, "n");
+	writer_integer(writer, (int64_t)index);
+	writer_key(writer, "age_seconds");
+	writer_age(writer, index % 2 ? 0 : (int64_t)index + 1, now_us);
+	writer_end_object(writer);
+}
+
+static const struct fragment *add_offer(struct fragments *fragments, size_t index)
+{
+	const struct fragment *fragment;
+	struct writer writer;
+	size_t length;
+	char *text;
+
+	writer_init(&writer, 1000);
+	writer_note_ages(&writer);
+	write_offer(&writer, index, 5000000);
+	text = writer_take(&writer, &length);
+	fragment = fragments_add(fragments, index, &writer, text, length);
+	free(text);
+	writer_release(&writer);
+	return fragment;
+}
+
+START_TEST(fragments_are_told_with_the_age_of_now)
+{
+	struct memo_counts fragment_counts = {0};
+	struct fragments *fragments = fragments_new(OFFERS, 100000, &fragment_counts);
+	struct writer told, wanted;
+	char *texts[2];
+
+	writer_init(&told, 100000);
+	writer_init(&wanted, 100000);
+	writer_begin_array(&told);
+	writer_begin_array(&wanted);
+	for (size_t i = 0; i < OFFERS; i++) {
+		ck_assert_ptr_null(fragments_find(fragments, i));
+		ck_assert_ptr_nonnull(add_offer(fragments, i));
+		fragment_write(fragments_find(fragments, i), &told, INT64_C(123456000000));
+		write_offer(&wanted, i, INT64_C(123456000000));
+	}
+	writer_end_array(&told);
+	writer_end_array(&wanted);
+	texts[0] = writer_take(&told, NULL);
+	texts[1] = writer_take(&wanted, NULL);
+	ck_assert_str_eq(texts[0], texts[1]);
+	ck_assert_uint_eq(fragment_counts.misses, OFFERS);
+	ck_assert_uint_eq(fragment_counts.hits, OFFERS);
+	ck_assert_int_eq(fragment_counts.items, OFFERS);
+	free(texts[0]);
+	free(texts[1]);
+	fragments_free(fragments);
+	ck_assert_int_eq(fragment_counts.items, 0);
+	ck_assert_int_eq(fragment_counts.bytes, 0);
+}
+END_TEST
+
+START_TEST(fragments_are_bounded)
+{
+	struct memo_counts fragment_counts = {0};
+	struct fragments *fragments = fragments_new(OFFERS, 1000, &fragment_counts);
+	size_t held = 0;
+
+	for (size_t i = 0; i < OFFERS; i++) {
+		held += add_offer(fragments, i) != NULL;
+		ck_assert_int_le(fragment_counts.bytes, 1000);
+	}
+	ck_assert_uint_gt(held, 2);
+	ck_assert_uint_lt(held, 40);
+	ck_assert_int_eq(fragment_counts.items, (int64_t)held);
+	/* What is there stays as it is. */
+	ck_assert_ptr_nonnull(fragments_find(fragments, 0));
+	ck_assert_ptr_null(fragments_find(fragments, OFFERS - 1));
+	fragments_free(fragments);
+}
+END_TEST
+
+static void *render_all(void *fragments)
+{
+	for (int round = 0; round < 50; round++)
+		for (size_t i = 0; i < OFFERS; i++) {
+			const struct fragment *fragment = fragments_find(fragments, i);
+
+			if (!fragment)
+				fragment = add_offer(fragments, i);
+			ck_assert_int_eq(fragment->text[0], '{');
+		}
+	return NULL;
+}
+
+START_TEST(fragments_are_shared_by_threads)
+{
+	struct memo_counts fragment_counts = {0};
+	struct fragments *fragments = fragments_new(OFFERS, 1000000, &fragment_counts);
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, render_all, fragments);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_int_eq(fragment_counts.items, OFFERS);
+	fragments_free(fragments);
+	ck_assert_int_eq(fragment_counts.bytes, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kept");
@@ -260,6 +372,9 @@ int main(void)
 	tcase_add_test(tests, threads_share_it);
 	tcase_add_test(tests, plans_are_made_once_a_workload);
 	tcase_add_test(tests, an_answer_is_told_with_the_ages_of_now);
+	tcase_add_test(tests, fragments_are_told_with_the_age_of_now);
+	tcase_add_test(tests, fragments_are_bounded);
+	tcase_add_test(tests, fragments_are_shared_by_threads);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* Replicas: deltas add up to the whole, also with several writers; when the log does not reach
  * back. */
 #include "server/refresh_merge.h"
+#include "tests/offer_at.h"
 #include "tests/store/fixture.h"
 
 #include <pthread.h>
@@ -56,8 +57,38 @@ static void same_as_all(const struct catalogue *catalogue)
 	ck_assert_int_eq(catalogue->version, view.clock.version);
 	ck_assert_uint_eq(catalogue->offers_count, view.offers_count);
 	qsort(view.offers, view.offers_count, sizeof(*view.offers), compare_ids);
-	for (size_t i = 0; i < view.offers_count; i++)
-		fixture_same_offer(&catalogue->offers[i], &view.offers[i]);
+	for (size_t i = 0; i < view.offers_count; i++) {
+		struct offer offer = offer_at(catalogue, (uint32_t)i);
+
+		fixture_same_offer(&offer, &view.offers[i]);
+	}
+}
+
+/* What it tells pollers is what a replica tells that starts now. */
+static void same_changes_as_anew(const struct catalogue *catalogue)
+{
+	struct book book = {.is_complete = false};
+	struct store_view view;
+	struct catalogue *anew;
+
+	ck_assert_msg(store_read_all(reader, &arena, &view, &error), "%s", error.detail);
+	anew = book_build(&book, NULL, &view, &error);
+	ck_assert_msg(anew != NULL, "%s", error.detail);
+	ck_assert_int_eq(catalogue->changes_from, anew->changes_from);
+	ck_assert_uint_eq(catalogue->gone_count, anew->gone_count);
+	ck_assert_uint_eq(catalogue->changes_count, anew->changes_count);
+	ck_assert_uint_eq(catalogue->changes_count,
+			  catalogue->offers_count + catalogue->gone_count);
+	for (uint32_t i = 0; i < catalogue->changes_count; i++) {
+		const struct offer_change *a = &catalogue->changes[i], *b = &anew->changes[i];
+		struct offer of_a = changed_at(catalogue, a->place);
+		struct offer of_b = changed_at(anew, b->place);
+
+		ck_assert_uint_eq(a->since, b->since);
+		fixture_same_offer(&of_a, &of_b);
+	}
+	catalogue_free(anew);
+	book_release(&book);
 }
 
 /* Reads what changed, as a replica does. */
@@ -109,9 +140,11 @@ START_TEST(deltas_add_up_to_the_whole)
 			continue; /* several versions in one delta */
 		catalogue = follow(&book, catalogue);
 		same_as_all(catalogue);
+		same_changes_as_anew(catalogue);
 	}
 	catalogue = follow(&book, catalogue);
 	same_as_all(catalogue);
+	same_changes_as_anew(catalogue);
 	ck_assert_int_gt(catalogue->version, ROUNDS / 3);
 	catalogue_free(catalogue);
 	book_release(&book);
@@ -141,6 +174,85 @@ static void *slow_writer(void *argument)
 			n++;
 	return NULL;
 }
+
+static const struct offer *find(const struct offer *offers, size_t count, uint64_t id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (offers[i].id == id)
+			return &offers[i];
+	return NULL;
+}
+
+/* Of offer 1, on sale or not: "VERSION/PUBLIC VERSION". */
+static void check_versions(const char *expected)
+{
+	struct offer offer = fixture_offer(&arena, "acme", 1, 1);
+	const struct offer *found;
+	struct store_view view;
+	char text[64];
+
+	ck_assert_msg(store_read_all(reader, &arena, &view, &error), "%s", error.detail);
+	found = find(view.offers, view.offers_count, offer.id);
+	if (!found)
+		found = find(view.gone, view.gone_count, offer.id);
+	ck_assert_ptr_nonnull(found);
+	snprintf(text, sizeof(text), "%d/%d%s", (int)found->version, (int)found->public_version,
+		 found->withdrawn_at_us ? " gone" : "");
+	ck_assert_str_eq(text, expected);
+}
+
+START_TEST(versions_are_of_the_last_change_that_shows)
+{
+	struct offer offers[2] = {fixture_offer(&arena, "acme", 1, 5000000),
+				  fixture_offer(&arena, "acme", 2, 5000000)};
+
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(1));
+	check_versions("1/1");
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(2)); /* nothing new */
+	check_versions("1/1");
+	offers[1].price_micros++;
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(3)); /* of the other */
+	check_versions("1/1");
+	offers[0].price_basis = "10 %" OFFER_BASIS_DISCOUNTED;
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(4)); /* leaves the public */
+	check_versions("3/3");
+	offers[0].price_micros++;
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(5));
+	check_versions("4/3");
+	fixture_apply(store, "acme", "live", offers + 1, 1, FIXTURE_HOUR(6));
+	check_versions("5/3 gone");
+	offers[0].price_basis = "instance";
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(7));
+	check_versions("6/6");
+	fixture_apply(store, "acme", "live", offers + 1, 1, FIXTURE_HOUR(8));
+	check_versions("7/7 gone");
+	offers[0].price_basis = "10 %" OFFER_BASIS_DISCOUNTED;
+	fixture_apply(store, "acme", "live", offers, 2, FIXTURE_HOUR(9)); /* back, unseen */
+	check_versions("8/7");
+}
+END_TEST
+
+START_TEST(offers_that_changed_twice_are_named)
+{
+	struct offer offers[3] = {fixture_offer(&arena, "acme", 1, 5000000),
+				  fixture_offer(&arena, "acme", 2, 5000000),
+				  fixture_offer(&arena, "acme", 3, 5000000)};
+	struct store_view view;
+
+	fixture_apply(store, "acme", "live", offers, 3, FIXTURE_HOUR(1));
+	ck_assert(store_read_all(reader, &arena, &view, &error));
+	for (int hour = 2; hour < 4; hour++) {
+		offers[1].price_micros++;
+		fixture_apply(store, "acme", "live", offers, hour == 2 ? 3 : 2, FIXTURE_HOUR(hour));
+	}
+	ck_assert(store_read_since(reader, view.clock.epoch, view.clock.version, &arena, &view,
+				   &error));
+	ck_assert(view.is_delta);
+	ck_assert_uint_eq(view.offers_count, 2);
+	ck_assert_uint_eq(view.restless_count, 1);
+	ck_assert_uint_eq(view.restless[0], offers[1].id);
+}
+END_TEST
 
 START_TEST(a_slow_writer_never_loses_its_rows)
 {
@@ -272,6 +384,8 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, deltas_add_up_to_the_whole, 0, 5);
+	tcase_add_test(tests, versions_are_of_the_last_change_that_shows);
+	tcase_add_test(tests, offers_that_changed_twice_are_named);
 	tcase_add_test(tests, a_slow_writer_never_loses_its_rows);
 	tcase_add_test(tests, another_epoch_or_a_log_that_was_cut_is_answered_with_everything);
 	tcase_add_test(tests, old_days_become_hours_and_cut_the_log);

@@ -2,6 +2,7 @@
 #include "core/hash.h"
 #include "server/snapshot.h"
 #include "server/snapshot_format.h"
+#include "tests/offer_at.h"
 #include "tests/store/fixture.h"
 
 #include <pthread.h>
@@ -55,6 +56,8 @@ static struct catalogue *build(int64_t version, size_t count)
 				    .first_seen_us = FIXTURE_HOUR(0),
 				    .last_seen_us = FIXTURE_HOUR(1)};
 	struct offer *offers = arena_array(&arena, count, sizeof(*offers));
+	struct offer gone[2] = {fixture_offer(&arena, "acme", 90001, 7),
+				fixture_offer(&arena, "bolt", 90002, 8)};
 	struct catalogue_input input = {.epoch = "0b7e1d9c-4a44-4e7e-8d0e-6a1f4a3f2b11",
 					.version = version,
 					.as_of_us = FIXTURE_HOUR(3),
@@ -64,11 +67,18 @@ static struct catalogue *build(int64_t version, size_t count)
 					.providers = providers,
 					.providers_count = 2,
 					.unmapped = &unmapped,
-					.unmapped_count = 1};
+					.unmapped_count = 1,
+					.changes_from = version / 2,
+					.gone = gone,
+					.gone_count = 2};
 	struct catalogue *catalogue;
 
+	gone[0].version = gone[0].public_version = version;
+	gone[1].version = version - 1;
 	for (size_t i = 0; i < count; i++) {
 		offers[i] = fixture_offer(&arena, i % 2 ? "acme" : "bolt", (int)i, version);
+		offers[i].version = (int64_t)i % (version + 1);
+		offers[i].public_version = offers[i].version;
 		offers[i].observed_at_us = FIXTURE_HOUR((int64_t)i);
 	}
 	catalogue = catalogue_build(&input, &error);
@@ -88,8 +98,21 @@ START_TEST(a_file_brings_back_all_that_was_saved)
 	ck_assert_int_eq(loaded->as_of_us, saved->as_of_us);
 	ck_assert_int_eq(loaded->built_at_us, saved->built_at_us);
 	ck_assert_uint_eq(loaded->offers_count, 3000);
-	for (uint32_t i = 0; i < loaded->offers_count; i++)
-		fixture_same_offer(&loaded->offers[i], &saved->offers[i]);
+	for (uint32_t i = 0; i < loaded->offers_count; i++) {
+		struct offer a = offer_at(loaded, i), b = offer_at(saved, i);
+
+		fixture_same_offer(&a, &b);
+	}
+	ck_assert_int_eq(loaded->changes_from, saved->changes_from);
+	ck_assert_uint_gt(saved->changes_count, 1000);
+	ck_assert_uint_eq(loaded->changes_count, saved->changes_count);
+	ck_assert(memcmp(loaded->changes, saved->changes,
+			 saved->changes_count * sizeof(*saved->changes)) == 0);
+	ck_assert_uint_eq(loaded->gone_count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		fixture_same_offer(&loaded->gone[i], &saved->gone[i]);
+		ck_assert_int_eq(loaded->gone[i].public_version, saved->gone[i].public_version);
+	}
 	ck_assert_uint_eq(loaded->shapes_count, saved->shapes_count);
 	ck_assert_uint_eq(loaded->lists_count, saved->lists_count);
 	ck_assert_uint_eq(loaded->unlisted_count, saved->unlisted_count);
@@ -104,6 +127,46 @@ START_TEST(a_file_brings_back_all_that_was_saved)
 	ck_assert_str_eq(loaded->providers[1].source, "");
 	ck_assert_uint_eq(loaded->unmapped_count, 1);
 	ck_assert_str_eq(loaded->unmapped[0].spelling, "H100 \"turbo\" \xc3\xa9");
+	catalogue_free(saved);
+	catalogue_free(loaded);
+}
+END_TEST
+
+static mode_t mode_of(const char *file)
+{
+	struct stat status;
+
+	ck_assert_int_eq(stat(file, &status), 0);
+	return status.st_mode & 0777;
+}
+
+START_TEST(what_is_private_stays_so_and_from_other_accounts)
+{
+	struct offer offers[] = {fixture_offer(&arena, "acme", 1, 1000000),
+				 fixture_offer(&arena, "acme", 2, 2000000)};
+	struct unmapped unmapped = {.provider = "acme", .spelling = "Own", .is_private = true};
+	struct catalogue_input input = {
+		.offers = offers, .offers_count = 1, .unmapped = &unmapped, .unmapped_count = 0};
+	struct catalogue *saved, *loaded;
+
+	umask(022);
+	saved = catalogue_build(&input, &error);
+	ck_assert_msg(snapshot_save(saved, path, &error), "%s", error.detail);
+	ck_assert_uint_eq(mode_of(path), 0644);
+	catalogue_free(saved);
+	offers[1].source = "file:own.csv";
+	input.offers_count = 2;
+	input.unmapped_count = 1;
+	saved = catalogue_build(&input, &error);
+	ck_assert_msg(snapshot_save(saved, path, &error), "%s", error.detail);
+	ck_assert_uint_eq(mode_of(path), 0640);
+	loaded = snapshot_load(path, &error);
+	ck_assert_msg(loaded != NULL, "%s", error.detail);
+	ck_assert_uint_eq(loaded->offers_count, 2);
+	ck_assert_uint_eq(loaded->public_view->offers_count, 1);
+	ck_assert_uint_eq(catalogue_id(loaded->public_view, 0), offers[0].id);
+	ck_assert(loaded->unmapped[0].is_private);
+	ck_assert_uint_eq(loaded->public_view->unmapped_count, 0);
 	catalogue_free(saved);
 	catalogue_free(loaded);
 }
@@ -267,7 +330,7 @@ static void *read_on(void *argument)
 		ck_assert_int_ge(catalogue->version, last);
 		last = catalogue->version;
 		for (uint32_t i = 0; i < catalogue->offers_count; i++)
-			ck_assert_int_eq(catalogue->offers[i].price_micros, last);
+			ck_assert_int_eq(offer_at(catalogue, i).price_micros, last);
 		snapshot_release(load->slot, catalogue);
 		load->reads++;
 	}
@@ -305,6 +368,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, a_file_brings_back_all_that_was_saved);
+	tcase_add_test(tests, what_is_private_stays_so_and_from_other_accounts);
 	tcase_add_test(tests, an_empty_catalogue_can_be_saved);
 	tcase_add_test(tests, every_flipped_byte_and_every_cut_is_refused);
 	tcase_add_test(tests, nonsense_under_a_right_checksum_is_refused);

@@ -13,6 +13,16 @@ bool aws_is_accelerated(const char *type);
  * that is not known, and for regions, which core/country has. */
 const char *aws_zone_country(const char *region);
 
+/* What the last page of a feed of spot prices is: how often machines were reclaimed, by AWS's spot
+ * advisor. It is asked for a few times a day; between, and when it cannot be had, what it said
+ * stands for a month. The feed must remember. */
+bool aws_advisor_is_due(const struct feed *feed);
+void aws_advisor_request(struct feed *feed, int page, struct fetch_request *out);
+void aws_advisor_take(struct feed *feed, const struct fetch_response *response);
+
+/* For finish(): the bands of the last good set, where the advisor was not heard. */
+bool aws_advisor_finish(struct feed *feed, struct error *error);
+
 /* Fills type, accelerator, count and the machine's figures, as far as our table has them. */
 void aws_describe(struct feed *feed, const char *type, struct offer *offer);
 

@@ -23,8 +23,8 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error);
 
-enum { PAGE_REGIONS, PAGE_SPOT };
-static const char *const pages[] = {"regions", "spot", NULL};
+enum { PAGE_REGIONS, PAGE_SPOT, PAGE_ADVISOR };
+static const char *const pages[] = {"regions", "spot", "advisor", NULL};
 
 const struct provider aws_history = {
 	.id = "aws",
@@ -39,8 +39,10 @@ const struct provider aws_history = {
 	.documentation = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/"
 			 "API_DescribeSpotPriceHistory.html",
 	.is_spot_only = true,
+	.remembers = true,
 	.request = request,
 	.parse = parse,
+	.finish = aws_advisor_finish,
 };
 
 struct history {
@@ -83,8 +85,12 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 	const struct history *history = feed->state;
 	const char *region = "us-east-1", *host = feed->base_url;
 
-	if (history && history->at == history->count)
-		return false;
+	if (history && history->at == history->count) {
+		if (feed->page == PAGE_ADVISOR || !aws_advisor_is_due(feed))
+			return false;
+		aws_advisor_request(feed, PAGE_ADVISOR, out);
+		return true;
+	}
 	*out = (struct fetch_request){.method = "GET", .page = feed->page};
 	if (!history) {
 		out->label = "regions";
@@ -304,6 +310,11 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 
 	if (asked->page == PAGE_REGIONS)
 		return parse_regions(feed, response, error);
+	if (asked->page == PAGE_ADVISOR) {
+		feed->page = PAGE_ADVISOR;
+		aws_advisor_take(feed, response);
+		return true;
+	}
 	if (!history && !(history = open_history(feed)))
 		return true;
 	region = history->at < history->count ? history->regions[history->at]

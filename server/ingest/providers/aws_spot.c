@@ -3,7 +3,8 @@
  * by region, lowest of its zones; no credential. The answer is JSON, or JSON inside
  * "callback(...);". Prices are texts; "N/A*" is not offered. Old regions have names of the page's
  * own. What a type is made of is in our table; a type that is not there, of a family that has
- * accelerators, is kept as a spelling that no rule knows rather than lost.
+ * accelerators, is kept as a spelling that no rule knows rather than lost. How often they are
+ * reclaimed is another page: aws_advisor.c.
  */
 #include "server/ingest/providers/aws.h"
 #include "server/ingest/providers/payload.h"
@@ -14,7 +15,8 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error);
 
-static const char *const pages[] = {"spot", NULL};
+enum { PAGE_SPOT, PAGE_ADVISOR };
+static const char *const pages[] = {"spot", "advisor", NULL};
 
 const struct provider aws_spot = {
 	.id = "aws",
@@ -22,19 +24,25 @@ const struct provider aws_spot = {
 	.base_url = "https://website.spot.ec2.aws.a2z.com",
 	.refresh_seconds = 900,
 	.body_max = (size_t)32 << 20,
-	.pages_max = 1,
+	.pages_max = 2,
 	.pages = pages,
 	.documentation = "https://aws.amazon.com/ec2/spot/pricing/",
 	.is_spot_only = true,
 	.superseded_by = "aws-ec2-spot-history",
+	.remembers = true,
 	.request = request,
 	.parse = parse,
+	.finish = aws_advisor_finish,
 };
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
 	(void)error;
-	if (feed->page > 0)
+	if (feed->page == PAGE_ADVISOR && aws_advisor_is_due(feed)) {
+		aws_advisor_request(feed, PAGE_ADVISOR, out);
+		return true;
+	}
+	if (feed->page != PAGE_SPOT)
 		return false;
 	*out = (struct fetch_request){
 		.method = "GET",
@@ -110,8 +118,8 @@ static struct fetch_response unwrapped(const struct fetch_response *response)
 	return inner;
 }
 
-static bool parse(struct feed *feed, const struct fetch_request *asked,
-		  const struct fetch_response *response, struct error *error)
+static bool parse_spot(struct feed *feed, const struct fetch_response *response,
+		       struct error *error)
 {
 	const struct fetch_response inner = unwrapped(response);
 	json_auto_t *root = payload_parse(&inner, error);
@@ -119,8 +127,6 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 	const json_t *regions =
 		config ? payload_member(config, "regions", JSON_ARRAY, error) : NULL;
 
-	(void)asked;
-	feed->page = 1;
 	if (!regions)
 		return false;
 	if (strcmp(payload_text(config, "rate"), "perhr") != 0)
@@ -137,5 +143,15 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 				take_size(feed, name, json_array_get(sizes, s));
 		}
 	}
+	return true;
+}
+
+static bool parse(struct feed *feed, const struct fetch_request *asked,
+		  const struct fetch_response *response, struct error *error)
+{
+	feed->page = asked->page + 1;
+	if (asked->page == PAGE_SPOT)
+		return parse_spot(feed, response, error);
+	aws_advisor_take(feed, response);
 	return true;
 }

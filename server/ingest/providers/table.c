@@ -6,14 +6,14 @@
 extern const struct provider runpod, vultr, linode, azure, lambda;
 extern const struct provider aws_history, aws_list, aws_spot, cloudrift, cudo, digitalocean, gcp,
 	gcp_billing, hotaisle, hyperstack, jarvislabs, oci, ovhcloud, primeintellect, scaleway,
-	seeweb, shadeform, tensordock, thunder, vast, verda, verda_account, runpod_rest;
+	seeweb, shadeform, tensordock, thunder, vast, verda, verda_account, runpod_rest, nebius;
 
 const struct provider *const providers[] = {
 	&runpod,      &vultr,	    &linode,	    &azure,	  &lambda,	   &aws_spot,
 	&gcp,	      &cloudrift,   &oci,	    &ovhcloud,	  &scaleway,	   &thunder,
 	&verda,	      &vast,	    &digitalocean,  &hyperstack,  &tensordock,	   &cudo,
 	&hotaisle,    &jarvislabs,  &seeweb,	    &shadeform,	  &primeintellect, &aws_list,
-	&aws_history, &gcp_billing, &verda_account, &runpod_rest,
+	&aws_history, &gcp_billing, &verda_account, &runpod_rest, &nebius,
 };
 
 const size_t providers_count = sizeof(providers) / sizeof(providers[0]);

@@ -2,8 +2,9 @@
  * Verda (once DataCrunch): the list of instance types, which is read without a credential. Stock
  * and locations are told to accounts only: without a key the region is "", with one (ID:SECRET of
  * API credentials, exchanged for a token) each type is listed where it is free, and nowhere as sold
- * out. Prices are texts, dollars per instance-hour. The memory told is that of all GPUs of the
- * instance, or, in some answers, of one: whichever agrees with the card that is named.
+ * out, and also at what it costs under a contract of some months, which takes a share off. Prices
+ * are texts, dollars per instance-hour. The memory told is that of all GPUs of the instance, or, in
+ * some answers, of one: whichever agrees with the card that is named.
  */
 #include "core/accelerator.h"
 #include "server/ingest/providers/payload.h"
@@ -17,10 +18,13 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error);
 static bool account_finish(struct feed *feed, struct error *error);
 
-enum { PAGE_TYPES, PAGE_STOCK, PAGE_SPOT_STOCK, PAGE_TOKEN };
+#define PERIODS_MAX 8
+
+enum { PAGE_TYPES, PAGE_STOCK, PAGE_SPOT_STOCK, PAGE_PERIODS, PAGE_TOKEN };
 
 static const char *const pages[] = {"instance-types", NULL};
-static const char *const account_pages[] = {"instance-types", "stock", "spot-stock", "token", NULL};
+static const char *const account_pages[] = {"instance-types", "stock", "spot-stock",
+					    "long-term",      "token", NULL};
 
 const struct provider verda = {
 	.id = "verda",
@@ -43,7 +47,7 @@ const struct provider verda_account = {
 	.key_variable = "GPUPICK_VERDA_KEY",
 	.refresh_seconds = 600,
 	.body_max = (size_t)4 << 20,
-	.pages_max = 4,
+	.pages_max = 5,
 	.pages = account_pages,
 	.documentation = "https://api.verda.com/v1/docs",
 	.request = account_request,
@@ -57,8 +61,15 @@ struct stock {
 	enum price_kind kind;
 };
 
+/* A contract, and what it takes off prices on demand, in hundredths of a per cent. */
+struct period {
+	int months, off;
+};
+
 struct account {
 	const char *authorization; /* a header */
+	struct period periods[PERIODS_MAX];
+	size_t periods_count;
 	struct stock *stock;
 	size_t count, capacity;
 	int asked; /* pages after the token */
@@ -111,14 +122,14 @@ static bool token_request(struct feed *feed, struct fetch_request *out, struct e
 
 static bool account_request(struct feed *feed, struct fetch_request *out, struct error *error)
 {
-	static const char *const paths[] = {"instance-types?currency=usd",
-					    "instance-availability?is_spot=false",
-					    "instance-availability?is_spot=true"};
+	static const char *const paths[] = {
+		"instance-types?currency=usd", "instance-availability?is_spot=false",
+		"instance-availability?is_spot=true", "long-term/periods/instances"};
 	const struct account *account = feed->state;
 
 	if (!account)
 		return token_request(feed, out, error);
-	if (account->asked > PAGE_SPOT_STOCK)
+	if (account->asked > PAGE_PERIODS)
 		return false;
 	*out = (struct fetch_request){
 		.method = "GET",
@@ -127,6 +138,7 @@ static bool account_request(struct feed *feed, struct fetch_request *out, struct
 		.headers = {"Accept: application/json", account->authorization},
 		.headers_count = 2,
 		.label = account_pages[account->asked],
+		.is_optional = account->asked == PAGE_PERIODS,
 	};
 	return true;
 }
@@ -260,6 +272,24 @@ static void take_stock(struct feed *feed, struct account *account, const json_t 
 	}
 }
 
+static void take_periods(struct account *account, const json_t *rows)
+{
+	for (size_t i = 0; i < json_array_size(rows) && account->periods_count < PERIODS_MAX; i++) {
+		const json_t *row = json_array_get(rows, i);
+		double percent;
+		int months;
+
+		if (!payload_flag(row, "is_enabled", false) ||
+		    strcmp(payload_text(row, "unit_name"), "month") != 0 ||
+		    !payload_integer(row, "unit_value", &months) || months < 1 || months > 120 ||
+		    !payload_number(row, "discount_percentage", &percent) ||
+		    !(percent >= 0 && percent < 100))
+			continue;
+		account->periods[account->periods_count++] =
+			(struct period){months, (int)(percent * 100 + 0.5)};
+	}
+}
+
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error)
 {
@@ -268,15 +298,19 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 
 	if (asked->page == PAGE_TOKEN)
 		return parse_token(feed, response, error);
-	root = payload_parse_list(response, error);
 	feed->page = 1;
-	if (!root)
-		return false;
 	if (account)
 		account->asked++;
+	if (asked->page == PAGE_PERIODS && response->status != 200)
+		return true;
+	root = payload_parse_list(response, error);
+	if (!root)
+		return false;
 	if (asked->page != PAGE_TYPES) {
 		/* `gpupick parse` has no token. */
-		if (account)
+		if (account && asked->page == PAGE_PERIODS)
+			take_periods(account, root);
+		else if (account)
 			take_stock(feed, account, root,
 				   asked->page == PAGE_SPOT_STOCK ? PRICE_SPOT : PRICE_ON_DEMAND);
 		return true;
@@ -286,6 +320,35 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 	return true;
 }
 
+/* Each type that is sold on demand, under each contract; where there is room for one nobody says.
+ */
+static void add_contracts(struct feed *feed, const struct account *account)
+{
+	const size_t types = feed->count;
+
+	for (size_t i = 0; i < types; i++)
+		for (size_t p = 0; p < account->periods_count; p++) {
+			const struct period *period = &account->periods[p];
+			const struct offer base = feed->offers[i];
+			struct offer *offer;
+			int64_t scaled;
+
+			if (base.price_kind != PRICE_ON_DEMAND || base.price_micros <= 0 ||
+			    !micros_multiply(base.price_micros, 10000 - period->off, &scaled))
+				continue;
+			offer = feed_copy(feed, &base);
+			if (!offer)
+				return;
+			feed->rows_seen++;
+			offer->price_kind = PRICE_RESERVED;
+			offer->term_months = period->months;
+			offer->price_micros = price_divide(scaled, 10000);
+			offer->price_basis = feed_text(
+				feed, arena_printf(feed->arena, "instance, %.4g %% under on demand",
+						   period->off / 100.0));
+		}
+}
+
 /* Each offer moves to the first place where its type is free, and is copied for the others. */
 static bool account_finish(struct feed *feed, struct error *error)
 {
@@ -293,6 +356,8 @@ static bool account_finish(struct feed *feed, struct error *error)
 	const size_t types = feed->count;
 
 	(void)error;
+	if (account)
+		add_contracts(feed, account);
 	for (size_t i = 0; account && i < types; i++) {
 		bool is_placed = false;
 
