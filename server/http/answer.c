@@ -2,14 +2,19 @@
 #include "server/http/answer.h"
 
 #include "server/clock.h"
+#include "server/http/coding.h"
 #include "server/http/cors.h"
 #include "server/http/problem.h"
+#include "server/http/wait.h"
 #include "server/later.h"
 #include "server/log.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SHARED "public" /* of Cache-Control, at its start */
 
 /* A 304 tells the length of a body that is not sent; the library never asks for these bytes. */
 static ssize_t no_bytes(void *cls, uint64_t position, char *buffer, size_t most)
@@ -61,7 +66,7 @@ static void add_cors(const struct exchange *exchange, const char *origins,
 		return;
 	add(response, "Access-Control-Allow-Origin", allowed);
 	add(response, "Access-Control-Expose-Headers", CORS_EXPOSED_HEADERS);
-	if (strcmp(request->method, "OPTIONS") != 0 ||
+	if (strcmp(request->method, "OPTIONS") != 0 || !*exchange->allowed ||
 	    !request_header(request, "Access-Control-Request-Method"))
 		return;
 	add(response, "Access-Control-Allow-Methods", exchange->allowed);
@@ -69,17 +74,79 @@ static void add_cors(const struct exchange *exchange, const char *origins,
 	add(response, "Access-Control-Max-Age", CORS_MAX_AGE_SECONDS);
 }
 
-/* `origins`: of other sites, or "". */
-static void add_vary(const struct route *route, const char *origins, struct MHD_Response *response)
-{
-	bool by_type = route && route->produces && strchr(route->produces, ' ');
-	bool by_origin = cors_varies(origins);
+/* A list of field names, for Vary. */
+struct varying {
+	char text[512];
+	size_t used;
+};
 
-	if (by_type || by_origin)
-		add(response, "Vary",
-		    by_type && by_origin ? "Accept, Origin"
-		    : by_type		 ? "Accept"
-					 : "Origin");
+static void vary_by(struct varying *varying, const char *names)
+{
+	if (*names)
+		varying->used += (size_t)snprintf(varying->text + varying->used,
+						  sizeof(varying->text) - varying->used, "%s%s",
+						  varying->used ? ", " : "", names);
+}
+
+/* `origins`: of other sites, or "". */
+static void add_vary(const struct request *request, const char *origins,
+		     struct MHD_Response *response)
+{
+	const struct route *route = request->route;
+	struct varying varying = {.used = 0};
+
+	if (route && route->produces && strchr(route->produces, ' '))
+		vary_by(&varying, "Accept");
+	if (cors_varies(origins))
+		vary_by(&varying, "Origin");
+	if (coding_varies(request))
+		vary_by(&varying, "Accept-Encoding");
+	if (request_is_lenient(request))
+		vary_by(&varying, "Prefer");
+	if (route && route->access == ACCESS_READ)
+		vary_by(&varying, auth_varies(request->server->auth));
+	if (varying.used)
+		add(response, "Vary", varying.text);
+}
+
+static void add_limit(const struct limit_state *limit, struct MHD_Response *response)
+{
+	char text[LIMIT_FIELD_TEXT];
+
+	if (!limit->is_counted)
+		return;
+	limit_format_policy(limit, text);
+	add(response, "RateLimit-Policy", text);
+	limit_format_state(limit, text);
+	add(response, "RateLimit", text);
+	if (limit->is_refused) {
+		snprintf(text, sizeof(text), "%lld", (long long)limit->retry_seconds);
+		add(response, "Retry-After", text);
+	}
+}
+
+/* Tells the caller which span of ours its trace goes on with. */
+static void add_trace(const struct exchange *exchange, struct MHD_Response *response)
+{
+	char text[TRACE_PARENT_TEXT];
+
+	if (!*exchange->trace.id)
+		return;
+	trace_format(&exchange->trace, text);
+	add(response, "traceparent", text);
+}
+
+static void add_timing(const struct exchange *exchange, struct MHD_Response *response)
+{
+	const struct request *request = &exchange->request;
+	const char *setting = request->server->config->server_timing;
+	char text[TIMING_TEXT];
+
+	if (strcmp(setting, "off") == 0 ||
+	    (strcmp(setting, "all") != 0 && !request_prefers(request, "server-timing")))
+		return;
+	timing_format(&exchange->timing, clock_monotonic_us() - exchange->started_us, text);
+	add(response, "Server-Timing", text);
 }
 
 static void add_headers(const struct exchange *exchange, const struct reply *reply,
@@ -96,7 +163,12 @@ static void add_headers(const struct exchange *exchange, const struct reply *rep
 		add(response, "Cache-Control", reply->cache_control);
 	if (reply->etag)
 		add(response, "ETag", reply->etag);
-	add_vary(request->route, origins, response);
+	add_vary(request, origins, response);
+	if (request_is_lenient(request))
+		add(response, "Preference-Applied", "handling=lenient");
+	add_trace(exchange, response);
+	add_timing(exchange, response);
+	add_limit(&exchange->limit, response);
 	if (*origins)
 		add_cors(exchange, origins, response);
 	for (int i = 0; i < reply->headers_count; i++)
@@ -120,6 +192,15 @@ static void complete(const struct exchange *exchange, struct reply *reply)
 		reply->cache_control = reply->status == 200 || reply->status == 304
 					       ? request->route->cache
 					       : "no-store";
+	/* What a named caller is told is nobody else's: they may see more than others. */
+	if (*request->caller && reply->cache_control &&
+	    strncmp(reply->cache_control, SHARED, sizeof(SHARED) - 1) == 0) {
+		const char *own =
+			arena_printf((struct arena *)(uintptr_t)&request->arena, "private%s",
+				     reply->cache_control + sizeof(SHARED) - 1);
+
+		reply->cache_control = own ? own : "no-store";
+	}
 	if (!is_get || !reply->etag || reply->status != 200)
 		return;
 	request_remember_length(request, reply->etag, reply->length);
@@ -140,10 +221,13 @@ static void record(const struct exchange *exchange, const struct reply *reply)
 	if (reply->status >= 400 ? http->logs_errors : http->logs_success)
 		log_access(&(struct log_access){
 			.request_id = request->request_id,
-			.trace_id = request->trace_id,
+			.trace_id = exchange->trace.id,
+			.span_id = exchange->trace.span,
+			.parent_id = exchange->trace.parent,
 			.method = request->is_head ? "HEAD" : request->method,
 			.route = request->route ? request->route->operation : "-",
 			.client = request->client,
+			.caller = request->caller,
 			.scheme = exchange->scheme,
 			.host = exchange->host,
 			.status = reply->status,
@@ -152,11 +236,21 @@ static void record(const struct exchange *exchange, const struct reply *reply)
 		});
 }
 
+/* Who may not see a company's own prices has a catalogue without them. */
+const struct catalogue *answer_view(const struct request *request, const struct catalogue *whole)
+{
+	bool sees_all = request->scopes & SCOPE_PRIVATE_PRICES || request->route->port == ROUTE_OPS;
+
+	return sees_all ? whole : whole->public_view;
+}
+
 static bool handle(struct exchange *exchange, struct reply *reply)
 {
 	struct request *request = &exchange->request;
 	struct snapshot_slot *slot = request->server->slot;
+	const struct catalogue *whole;
 	bool is_done = false;
+	int64_t began_us;
 
 	if (!request->route) { /* OPTIONS */
 		reply->status = 204;
@@ -164,15 +258,38 @@ static bool handle(struct exchange *exchange, struct reply *reply)
 		return true;
 	}
 	request->body = exchange->body ? exchange->body : "";
-	request->catalogue = slot ? snapshot_acquire(slot) : NULL;
+	began_us = clock_monotonic_us();
+	if (exchange->has_waited)
+		exchange->timing.waited_us = began_us - exchange->started_us;
+	whole = slot ? snapshot_acquire(slot) : NULL;
+	if (whole)
+		request->catalogue = answer_view(request, whole);
 	if (request->route->needs_snapshot && !request->catalogue)
 		error_set(&exchange->error, ERROR_UNAVAILABLE, "no prices are loaded yet");
 	else
 		is_done = request->route->handle(request, reply, &exchange->error);
-	if (request->catalogue)
-		snapshot_release(slot, request->catalogue);
+	exchange->timing.handled_us = clock_monotonic_us() - began_us;
+	if (whole)
+		snapshot_release(slot, whole);
 	request->catalogue = NULL;
 	return is_done;
+}
+
+/* While it was held, its key may have been revoked or have expired. */
+static bool may_still(struct exchange *exchange)
+{
+	return !exchange->held_since_us || auth_admit(exchange);
+}
+
+static void code(struct exchange *exchange, struct reply *reply)
+{
+	int64_t began_us;
+
+	if (!*exchange->request.coding)
+		return;
+	began_us = clock_monotonic_us();
+	coding_apply(exchange->connection->worker->coder, &exchange->request, reply);
+	exchange->timing.coded_us = clock_monotonic_us() - began_us;
 }
 
 enum MHD_Result answer_send(struct exchange *exchange, struct MHD_Connection *connection)
@@ -180,12 +297,24 @@ enum MHD_Result answer_send(struct exchange *exchange, struct MHD_Connection *co
 	struct reply reply = {0};
 	struct MHD_Response *response;
 	enum MHD_Result result = MHD_NO;
+	bool is_done;
 
-	if (exchange->is_refused || !handle(exchange, &reply)) {
+	exchange->request.may_hold = !exchange->is_hold_over &&
+				     !atomic_load(&exchange->connection->worker->http->is_closed);
+	is_done = !exchange->is_refused && may_still(exchange) && handle(exchange, &reply);
+	if (is_done && exchange->request.hold) {
+		is_done = hold_begin(exchange, connection);
+		if (is_done)
+			return MHD_YES;
+	}
+	if (!is_done) {
 		problem_reply(&exchange->error, &exchange->request, &reply);
 		if (exchange->error.code == ERROR_METHOD)
 			reply_header(&reply, "Allow", exchange->allowed);
+		if (reply.status == 401 || reply.status == 403)
+			auth_challenge(exchange, &reply);
 	}
+	code(exchange, &reply);
 	complete(exchange, &reply);
 	response = response_new(&reply);
 	if (response) {

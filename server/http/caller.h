@@ -16,4 +16,8 @@ void caller_take(struct exchange *exchange, const struct forwarded_lines *lines)
  */
 void caller_take_path(struct exchange *exchange, const struct target *target);
 
+/* May the caller have the route (auth.h), and now (limit.h)? Else the error, as it is when none was
+ * found. */
+bool caller_admit(struct exchange *exchange);
+
 #endif

@@ -144,7 +144,7 @@ static void expire(struct worker *worker, struct connection *connection)
 	struct metrics *metrics = worker->http->server->metrics;
 
 	if (connection->phase == PHASE_WAIT) {
-		wait_end(connection, "the database did not answer in time");
+		wait_expire(connection);
 		return;
 	}
 	if (connection->phase == PHASE_HEAD)

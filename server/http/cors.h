@@ -20,8 +20,11 @@ bool cors_varies(const char *list);
 
 /* Of a preflight's answer, and which fields of an answer a page may read. */
 #define CORS_REQUEST_HEADERS                                                                       \
-	"Accept, Content-Type, If-None-Match, Prefer, traceparent, X-Request-Id"
-#define CORS_EXPOSED_HEADERS "ETag, Link, Retry-After, X-Request-Id"
+	"Accept, Authorization, Content-Type, If-None-Match, Prefer, traceparent, X-Api-Key, "     \
+	"X-Request-Id"
+#define CORS_EXPOSED_HEADERS                                                                       \
+	"ETag, Link, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, "               \
+	"Server-Timing, traceparent, X-Request-Id"
 #define CORS_MAX_AGE_SECONDS "600"
 
 #endif

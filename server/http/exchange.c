@@ -10,7 +10,9 @@
 
 #include "server/clock.h"
 #include "server/http/answer.h"
+#include "server/http/body.h"
 #include "server/http/caller.h"
+#include "server/http/coding.h"
 #include "server/http/target.h"
 #include "server/http/wait.h"
 #include "server/later.h"
@@ -19,15 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #define HEAD_BYTES_MAX 16384
 #define ARENA_BYTES_MAX ((size_t)64 << 20)
-#define BODY_CAPACITY_FIRST 4096
 /* Of a refused body with a declared length, which is read past: behind HAProxy, an answer that
  * comes before the body has gone out is lost more often than not. Gateways stop larger ones. */
 #define DRAIN_BYTES_MAX ((uint64_t)1 << 20)
-#define OVERFLOW_BYTES_MAX ((uint64_t)1 << 20) /* of a chunked body, past its limit */
 
 static struct connection *connection_of(struct MHD_Connection *handle)
 {
@@ -66,6 +65,7 @@ void *exchange_new(void *cls, const char *target, struct MHD_Connection *handle)
 	}
 	exchange->connection = connection;
 	exchange->started_us = clock_monotonic_us();
+	exchange->request.begun_us = exchange->started_us;
 	exchange->raw_target = target;
 	exchange->raw_length = target ? strlen(target) : 0;
 	arena_init(&exchange->request.arena, ARENA_BYTES_MAX);
@@ -73,8 +73,10 @@ void *exchange_new(void *cls, const char *target, struct MHD_Connection *handle)
 	exchange->request.server = worker->http->server;
 	exchange->request.connection = handle;
 	exchange->request.now_us = clock_wall_us();
-	exchange->request.trace_id = exchange->request.accepted = "";
+	exchange->request.accepted = exchange->request.coding = "";
 	exchange->request.client = connection->client;
+	exchange->request.caller = "";
+	exchange->client = connection->peer;
 	exchange->request.prefix = exchange->scheme = exchange->host = "";
 	exchange->request.target =
 		arena_strndup(&exchange->request.arena, target ? target : "", exchange->raw_length);
@@ -112,6 +114,8 @@ void exchange_free(void *cls, struct MHD_Connection *handle, void **state,
 
 struct fields {
 	struct framing *framing;
+	const struct auth *auth; /* NULL when nobody asks who calls */
+	struct credentials *credentials;
 	struct forwarded_lines forwarded;
 };
 
@@ -123,21 +127,25 @@ static enum MHD_Result take_field(void *cls, enum MHD_ValueKind kind, const char
 	(void)kind;
 	framing_field(fields->framing, name, name_length, value ? value : "", value_length);
 	forwarded_take(&fields->forwarded, name, name_length, value ? value : "", value_length);
+	if (fields->auth)
+		auth_take(fields->auth, fields->credentials, name, name_length, value ? value : "");
 	return MHD_YES;
 }
 
 static void take_ids(struct exchange *exchange)
 {
 	struct request *request = &exchange->request;
+	struct worker *worker = exchange->connection->worker;
 	const char *given = request_header(request, "X-Request-Id");
 	const char *parent = request_header(request, "traceparent");
 
 	if (given && field_is_request_id(given))
 		snprintf(request->request_id, sizeof(request->request_id), "%s", given);
 	else
-		generate_id(exchange->connection->worker, request->request_id);
-	if (parent && field_trace_id(parent, exchange->trace_id))
-		request->trace_id = exchange->trace_id;
+		generate_id(worker, request->request_id);
+	if (parent &&
+	    trace_read(parent, scramble(worker->id_base ^ ++worker->id_count), &exchange->trace))
+		request->trace_id = exchange->trace.id;
 }
 
 /*
@@ -165,7 +173,11 @@ static bool check_framing(struct exchange *exchange, struct MHD_Connection *hand
 			  const char *method, const char *version)
 {
 	struct error *error = &exchange->error;
-	struct fields fields = {.framing = &exchange->framing};
+	struct fields fields = {.framing = &exchange->framing,
+				.credentials = &exchange->credentials};
+	const struct auth *auth = exchange->request.server->auth;
+
+	fields.auth = auth_is_on(auth) ? auth : NULL;
 
 	framing_method(&exchange->framing, method);
 	MHD_get_connection_values_n(handle, MHD_HEADER_KIND, take_field, &fields);
@@ -249,7 +261,7 @@ static bool check_body(struct exchange *exchange)
 static bool check_accept(struct exchange *exchange)
 {
 	const struct route *route = exchange->request.route;
-	const char *accept = request_header(&exchange->request, "Accept");
+	const char *accept = request_list(&exchange->request, "Accept");
 
 	if (!route || !route->produces)
 		return true;
@@ -257,6 +269,7 @@ static bool check_accept(struct exchange *exchange)
 		return error_set(&exchange->error, ERROR_NOT_ACCEPTABLE, "this route produces %s",
 				 route->produces);
 	exchange->request.accepted = exchange->accepted;
+	exchange->request.coding = coding_choose(&exchange->request);
 	return true;
 }
 
@@ -265,9 +278,11 @@ static bool check_request(struct exchange *exchange, struct MHD_Connection *hand
 	struct request *request = &exchange->request;
 	struct target target;
 
-	return check_size(exchange, handle) &&
-	       target_split(request->target, &target, &exchange->error) &&
-	       find_route(exchange, &target) &&
+	if (!check_size(exchange, handle) ||
+	    !target_split(request->target, &target, &exchange->error))
+		return false;
+	find_route(exchange, &target);
+	return caller_admit(exchange) &&
 	       target_decode_query(request, target.query, &exchange->error) &&
 	       check_body(exchange) && check_accept(exchange);
 }
@@ -318,68 +333,6 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *h
 	return MHD_YES;
 }
 
-/* --- the body --- */
-
-static bool append(struct exchange *exchange, const char *data, size_t length)
-{
-	size_t wanted = exchange->request.body_length + length + 1;
-	size_t capacity = exchange->body_capacity ? exchange->body_capacity : BODY_CAPACITY_FIRST;
-	char *body;
-
-	if (wanted > exchange->body_capacity) {
-		while (capacity < wanted)
-			capacity *= 2;
-		body = realloc(exchange->body, capacity);
-		if (!body)
-			return error_set(&exchange->error, ERROR_INTERNAL, "out of memory");
-		exchange->body = body;
-		exchange->body_capacity = capacity;
-	}
-	memcpy(exchange->body + exchange->request.body_length, data, length);
-	exchange->request.body_length += length;
-	exchange->body[exchange->request.body_length] = '\0';
-	return true;
-}
-
-/* No answer can be queued between pieces of a body; this one goes past the library, which has sent
- * nothing on this exchange yet, and then hangs up. */
-static void send_too_large(const struct exchange *exchange)
-{
-	static const char body[] =
-		"{\"type\":\"/problems/too-large\",\"title\":\"The request is larger than this "
-		"route takes\",\"status\":413,\"code\":\"too_large\"}\n";
-	char text[512];
-	int length = snprintf(text, sizeof(text),
-			      "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\n"
-			      "Content-Type: application/problem+json\r\n"
-			      "Content-Length: %zu\r\n\r\n%s",
-			      sizeof(body) - 1, body);
-
-	send(exchange->connection->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *length)
-{
-	const struct route *route = exchange->request.route;
-	size_t most = route ? route->body_max : 0;
-
-	exchange->received += *length;
-	if (!exchange->is_refused && exchange->received > most) {
-		metrics_rejected(exchange->request.server->metrics, METRICS_REJECTED_TOO_LARGE);
-		exchange->is_refused = true;
-		error_set(&exchange->error, ERROR_TOO_LARGE, "the body is larger than %zu bytes",
-			  most);
-	}
-	if (!exchange->is_refused && !append(exchange, data, *length))
-		exchange->is_refused = true;
-	if (exchange->received > most + OVERFLOW_BYTES_MAX) {
-		send_too_large(exchange);
-		return MHD_NO;
-	}
-	*length = 0;
-	return MHD_YES;
-}
-
 enum MHD_Result exchange_step(void *cls, struct MHD_Connection *handle, const char *url,
 			      const char *method, const char *version, const char *data,
 			      size_t *data_length, void **state)
@@ -393,6 +346,6 @@ enum MHD_Result exchange_step(void *cls, struct MHD_Connection *handle, const ch
 	if (!exchange->has_begun)
 		return begin(exchange, handle, method, version);
 	if (*data_length > 0)
-		return take_body(exchange, data, data_length);
+		return body_take(exchange, data, data_length);
 	return wait_begin(exchange, handle) ? MHD_YES : answer_send(exchange, handle);
 }

@@ -21,8 +21,7 @@ enum MHD_Result exchange_step(void *cls, struct MHD_Connection *handle, const ch
 void exchange_free(void *cls, struct MHD_Connection *handle, void **state,
 		   enum MHD_RequestTerminationCode reason);
 
-/* request.c: what the answer with this ETag weighs; whether the client has it already. */
+/* request.c: what the answer with this ETag weighs. */
 void request_remember_length(const struct request *request, const char *etag, size_t length);
-bool request_has_etag(const struct request *request, const char *etag);
 
 #endif

@@ -28,8 +28,7 @@ static int range_matches(const char *range, size_t length, const char *type, siz
 	return length == type_length && strncasecmp(range, type, length) == 0 ? 3 : 0;
 }
 
-/* The q of one item's parameters, in thousandths. */
-static int quality(const char *parameters, size_t length)
+int field_quality(const char *parameters, size_t length)
 {
 	for (size_t i = 0; i + 2 < length; i++) {
 		if (parameters[i] == ';') {
@@ -62,7 +61,7 @@ static int type_quality(const char *accept, const char *type, size_t type_length
 		match = range_matches(range, trimmed(range, range_length), type, type_length);
 		if (match > best_match) {
 			best_match = match;
-			best_quality = quality(range + range_length, length - range_length);
+			best_quality = field_quality(range + range_length, length - range_length);
 		}
 		accept = range + length;
 		accept += *accept == ',';
@@ -90,30 +89,42 @@ bool field_accept(const char *accept, const char *produces, char out[MEDIA_TYPE_
 	return best > 0;
 }
 
+/* The end of an entity tag, or NULL when there is none here: RFC 9110 8.8.3. */
+static const char *tag_end(const char *text)
+{
+	if (strncmp(text, "W/", 2) == 0)
+		text += 2;
+	if (*text++ != '"')
+		return NULL;
+	while ((unsigned char)*text >= 0x21 && *text != '"' && *text != 0x7f)
+		text++;
+	return *text == '"' ? text + 1 : NULL;
+}
+
 bool field_etag_matches(const char *if_none_match, const char *etag)
 {
+	bool is_found = false;
 	size_t length;
 
-	if (strncmp(etag, "W/", 2) == 0)
-		etag += 2;
+	if_none_match = skip_blanks(if_none_match);
+	if (*if_none_match == '*')
+		return !*skip_blanks(if_none_match + 1);
+	etag += strncmp(etag, "W/", 2) == 0 ? 2 : 0;
 	length = strlen(etag);
-	while (*(if_none_match = skip_blanks(if_none_match))) {
-		const char *close;
+	while (*(if_none_match += strspn(if_none_match, " \t,"))) {
+		const char *end = tag_end(if_none_match);
 
-		if (*if_none_match == '*')
-			return true;
-		if (strncmp(if_none_match, "W/", 2) == 0)
-			if_none_match += 2;
-		close = *if_none_match == '"' ? strchr(if_none_match + 1, '"') : NULL;
-		if (!close)
-			return false; /* not a list of tags */
-		if ((size_t)(close + 1 - if_none_match) == length &&
+		if (!end || (*end && !strchr(" \t,", *end)))
+			return false; /* not a list of tags, and so none of ours */
+		if_none_match += strncmp(if_none_match, "W/", 2) == 0 ? 2 : 0;
+		if ((size_t)(end - if_none_match) == length &&
 		    memcmp(if_none_match, etag, length) == 0)
-			return true;
-		if_none_match = skip_blanks(close + 1);
-		if_none_match += *if_none_match == ',';
+			is_found = true;
+		if_none_match = skip_blanks(end);
+		if (*if_none_match && *if_none_match != ',')
+			return false;
 	}
-	return false;
+	return is_found;
 }
 
 bool field_is_json(const char *content_type)
@@ -139,22 +150,6 @@ bool field_is_request_id(const char *value)
 	return length > 0 && length <= 64 && !value[length];
 }
 
-bool field_trace_id(const char *traceparent, char out[33])
-{
-	static const char *const hex = "0123456789abcdef";
-
-	/* version-traceid-parentid-flags; later versions may append more. */
-	if (strspn(traceparent, hex) != 2 || strncmp(traceparent, "ff", 2) == 0 ||
-	    traceparent[2] != '-' || strspn(traceparent + 3, hex) != 32 || traceparent[35] != '-' ||
-	    strspn(traceparent + 36, hex) != 16 || traceparent[52] != '-' ||
-	    strspn(traceparent + 53, hex) < 2 || strspn(traceparent + 3, "0") == 32 ||
-	    strspn(traceparent + 36, "0") == 16)
-		return false;
-	memcpy(out, traceparent + 3, 32);
-	out[32] = '\0';
-	return true;
-}
-
 bool field_prefers(const char *prefer, const char *preference)
 {
 	size_t wanted = strlen(preference);
@@ -164,6 +159,22 @@ bool field_prefers(const char *prefer, const char *preference)
 
 		if (trimmed(prefer, own) == wanted && strncasecmp(prefer, preference, wanted) == 0)
 			return true;
+		prefer += length + (prefer[length] == ',');
+	}
+	return false;
+}
+
+bool field_wait(const char *prefer, int64_t *seconds)
+{
+	while (*(prefer = skip_blanks(prefer))) {
+		size_t length = strcspn(prefer, ","), own = trimmed(prefer, strcspn(prefer, ",;"));
+		size_t digits =
+			strncasecmp(prefer, "wait=", 5) == 0 ? strspn(prefer + 5, "0123456789") : 0;
+
+		if (digits > 0 && digits < 10 && own == 5 + digits) {
+			*seconds = strtol(prefer + 5, NULL, 10);
+			return true;
+		}
 		prefer += length + (prefer[length] == ',');
 	}
 	return false;

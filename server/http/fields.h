@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Accept: which of `produces` (media types separated by spaces, the default first) the client wants
@@ -11,6 +12,9 @@
  */
 #define MEDIA_TYPE_TEXT 64
 bool field_accept(const char *accept, const char *produces, char out[MEDIA_TYPE_TEXT]);
+
+/* The q among the parameters of one item (";q=0.5"), in thousandths; 1000 without one. */
+int field_quality(const char *parameters, size_t length);
 
 /* If-None-Match: `etag` is in the list (compared weakly), or the list is "*". */
 bool field_etag_matches(const char *if_none_match, const char *etag);
@@ -21,10 +25,10 @@ bool field_is_json(const char *content_type);
 /* X-Request-Id of a client or gateway: 1 to 64 harmless characters. */
 bool field_is_request_id(const char *value);
 
-/* traceparent (W3C): copies the trace id's 32 hex digits. */
-bool field_trace_id(const char *traceparent, char out[33]);
-
 /* Prefer: `preference` ("handling=lenient") is among its comma-separated items. */
 bool field_prefers(const char *prefer, const char *preference);
+
+/* Prefer: "wait=SECONDS" is among its items. */
+bool field_wait(const char *prefer, int64_t *seconds);
 
 #endif

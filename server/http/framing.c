@@ -1,6 +1,7 @@
 /* Request framing: see framing.h. */
 #include "server/http/framing.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -49,6 +50,17 @@ static void take_coding(struct framing *framing, const char *value, size_t lengt
 		framing->is_unsupported = true;
 }
 
+/* Nothing else can be in a name, an address or a port: RFC 3986 3.2.2. */
+static void take_host(struct framing *framing, const char *value, size_t length)
+{
+	framing->hosts++;
+	for (size_t i = 0; i < length; i++) {
+		if (!isalnum((unsigned char)value[i]) &&
+		    !(value[i] && strchr("-._~%!$&'()*+,;=:[]", value[i])))
+			fail(framing, "Host holds a forbidden byte");
+	}
+}
+
 void framing_method(struct framing *framing, const char *method)
 {
 	for (; *method; method++) {
@@ -81,7 +93,7 @@ void framing_field(struct framing *framing, const char *name, size_t name_length
 	else if (is_named(name, name_length, "Transfer-Encoding"))
 		take_coding(framing, value, value_length);
 	else if (is_named(name, name_length, "Host"))
-		framing->hosts++;
+		take_host(framing, value, value_length);
 	else if (is_named(name, name_length, "Content-Type"))
 		framing->content_types++;
 	else if (is_named(name, name_length, "Content-Encoding"))

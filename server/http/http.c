@@ -87,6 +87,18 @@ static bool start_workers(struct http *http, unsigned threads, struct error *err
 	return true;
 }
 
+static void wake_all(struct http *http)
+{
+	for (unsigned i = 0; i < http->workers_count; i++)
+		worker_wake(&http->workers[i]);
+}
+
+/* A new catalogue: workers look who has waited for it. */
+static void tell_published(void *listener)
+{
+	wake_all(listener);
+}
+
 struct http *http_start(struct server *server, enum route_port port, const char *address,
 			unsigned threads, struct error *error)
 {
@@ -104,24 +116,25 @@ struct http *http_start(struct server *server, enum route_port port, const char 
 	http->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (!configure(http, config, error) ||
 	    !listener_open(&http->listener, address, port == ROUTE_API ? "api" : "ops",
-			   port == ROUTE_API ? 0 : 1, config->reuse_port, error) ||
-	    !start_workers(http, threads ? threads : 1, error)) {
+			   port == ROUTE_API ? 0 : 1, config->reuse_port, error)) {
+		release(http);
+		return NULL;
+	}
+	if (port == ROUTE_API)
+		auth_listens_at(server->auth, http->listener.text);
+	if (!start_workers(http, threads ? threads : 1, error)) {
 		stop_threads(http);
 		release(http);
 		return NULL;
 	}
+	if (port == ROUTE_API && server->slot)
+		snapshot_listen(server->slot, tell_published, http);
 	return http;
 }
 
 const char *http_address(const struct http *http)
 {
 	return http->listener.text;
-}
-
-static void wake_all(struct http *http)
-{
-	for (unsigned i = 0; i < http->workers_count; i++)
-		worker_wake(&http->workers[i]);
 }
 
 void http_stop(struct http *http, double grace_seconds)
@@ -147,6 +160,8 @@ void http_stop(struct http *http, double grace_seconds)
 	snprintf(left, sizeof(left), "%u", workers_connections(http));
 	log_event(LOG_INFO, "port closed", "address", http->listener.text, "connections_left", left,
 		  NULL);
+	if (http->port == ROUTE_API && http->server->slot)
+		snapshot_listen(http->server->slot, NULL, NULL);
 	stop_threads(http);
 	release(http);
 }

@@ -8,11 +8,17 @@
 #define SERVER_HTTP_HTTP_H
 
 #include "server/config.h"
+#include "server/http/auth.h"
+#include "server/http/holds.h"
+#include "server/http/limit.h"
 #include "server/http/routes.h"
+#include "server/memo.h"
 #include "server/metrics.h"
 #include "server/snapshot.h"
 
 #define HTTP_ANSWER_LENGTHS 256
+
+struct price_versions; /* server/api/price_versions.h */
 
 /* What handlers reach through request->server. */
 struct server {
@@ -20,6 +26,12 @@ struct server {
 	struct snapshot_slot *slot;
 	struct metrics *metrics;
 	struct later *later; /* NULL without a database */
+	struct auth *auth;
+	struct limit *limit; /* NULL: callers are not limited */
+	struct holds *holds; /* long polls */
+	struct price_versions *price_versions;
+	struct memo *coded; /* answers in gzip, by their text; NULL: each is made anew */
+	struct memo_counts coded_counts;
 	_Atomic bool is_draining;
 
 	/* Lengths of recent answers by hash of target and ETag; see reply_not_modified(). */

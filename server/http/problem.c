@@ -2,6 +2,7 @@
 #include "server/http/problem.h"
 
 #include "server/http/forwarded.h"
+#include "server/http/limit.h"
 #include "server/http/target.h"
 #include "server/json/writer.h"
 
@@ -20,6 +21,9 @@ static const unsigned statuses[] = {
 	[ERROR_UNSUPPORTED] = 422,
 	[ERROR_UNKNOWN_MODEL] = 422,
 	[ERROR_NOT_FOUND] = 404,
+	[ERROR_UNAUTHORIZED] = 401,
+	[ERROR_FORBIDDEN] = 403,
+	[ERROR_QUOTA] = 429,
 	[ERROR_METHOD] = 405,
 	[ERROR_NOT_ACCEPTABLE] = 406,
 	[ERROR_MEDIA_TYPE] = 415,
@@ -28,6 +32,7 @@ static const unsigned statuses[] = {
 	[ERROR_HEAD_TOO_LARGE] = 431,
 	[ERROR_NOT_IMPLEMENTED] = 501,
 	[ERROR_TIMEOUT] = 408,
+	[ERROR_WAITING] = 429,
 	[ERROR_CURSOR_EXPIRED] = 410,
 	[ERROR_UNAVAILABLE] = 503,
 	[ERROR_INTERNAL] = 500,
@@ -104,6 +109,49 @@ static void write_instance(struct writer *writer, const struct request *request)
 	writer_string_n(writer, instance, (size_t)length);
 }
 
+/* How to start again: the same request without the place that it went on from. */
+static void write_restart(struct writer *writer, const struct request *request)
+{
+	static const char *const places[] = {"cursor=", "since=", "wait="};
+	const char *query = strchr(request->target, '?');
+	char text[TARGET_BYTES_MAX + 2] = "?";
+	size_t used = 0;
+
+	for (query = query ? query + 1 : ""; *query; query += *query == '&') {
+		size_t length = strcspn(query, "&");
+		bool is_place = false;
+
+		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+			is_place |= strncmp(query, places[i], strlen(places[i])) == 0;
+		if (!is_place && used + length < sizeof(text)) {
+			text[used] = used ? '&' : '?';
+			memcpy(text + used + 1, query, length);
+			used += length + 1;
+		}
+		query += length;
+	}
+	writer_key(writer, "restart");
+	writer_string_n(writer, text, used ? used : 1);
+}
+
+/* Members that single types have. */
+static void write_extensions(struct writer *writer, const struct error *error,
+			     const struct request *request)
+{
+	if (error->code == ERROR_FORBIDDEN && request && request->missing_scope) {
+		writer_key(writer, "required_scope");
+		writer_string(writer, request->missing_scope);
+	}
+	if (error->code == ERROR_CURSOR_EXPIRED && request && request->target)
+		write_restart(writer, request);
+	if (error->code == ERROR_QUOTA) { /* as draft-ietf-httpapi-ratelimit-headers names it */
+		writer_key(writer, "violated-policies");
+		writer_begin_array(writer);
+		writer_string(writer, LIMIT_POLICY);
+		writer_end_array(writer);
+	}
+}
+
 static void write_problem(struct writer *writer, const struct error *error,
 			  const struct request *request)
 {
@@ -124,8 +172,13 @@ static void write_problem(struct writer *writer, const struct error *error,
 		writer_key(writer, "request_id");
 		writer_string(writer, request->request_id);
 	}
+	if (request && request->trace_id) {
+		writer_key(writer, "trace_id");
+		writer_string(writer, request->trace_id);
+	}
 	if (request && request->path)
 		write_instance(writer, request);
+	write_extensions(writer, error, request);
 	write_items(writer, error);
 	writer_end_object(writer);
 	writer_raw(writer, "\n", 1);
@@ -148,6 +201,6 @@ void problem_reply(const struct error *error, const struct request *request, str
 		reply->static_body = last_resort;
 		reply->length = strlen(last_resort);
 	}
-	if (reply->status == 503)
+	if (reply->status == 503 || error->code == ERROR_WAITING)
 		reply_header(reply, "Retry-After", "1");
 }

@@ -3,6 +3,7 @@
 
 #include "core/hash.h"
 #include "core/names.h"
+#include "server/clock.h"
 #include "server/http/exchange.h"
 #include "server/http/fields.h"
 #include "server/http/http.h"
@@ -10,6 +11,7 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 
 /* A remembered length: the upper bits tell whose it is. */
 #define LENGTH_BITS 24
@@ -20,6 +22,48 @@ const char *request_header(const struct request *request, const char *name)
 	return request->connection
 		       ? MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name)
 		       : NULL;
+}
+
+struct joining {
+	const char *name, *first;
+	size_t lines, length;
+	char *end; /* NULL in the first pass, which measures */
+};
+
+static enum MHD_Result join(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct joining *joining = cls;
+
+	(void)kind;
+	if (!value || strcasecmp(name, joining->name) != 0)
+		return MHD_YES;
+	if (joining->end) {
+		joining->end = stpcpy(joining->end, value);
+		*joining->end++ = ',';
+		return MHD_YES;
+	}
+	joining->first = joining->lines++ ? joining->first : value;
+	joining->length += strlen(value) + 1;
+	return MHD_YES;
+}
+
+const char *request_list(const struct request *request, const char *name)
+{
+	struct joining joining = {.name = name};
+	struct MHD_Connection *connection = request->connection;
+	char *text;
+
+	if (connection)
+		MHD_get_connection_values(connection, MHD_HEADER_KIND, join, &joining);
+	if (joining.lines < 2)
+		return joining.first;
+	text = arena_alloc((struct arena *)(uintptr_t)&request->arena, joining.length);
+	if (!text)
+		return joining.first;
+	joining.end = text;
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, join, &joining);
+	joining.end[-1] = '\0';
+	return text;
 }
 
 const char *request_query(const struct request *request, const char *name)
@@ -52,11 +96,35 @@ bool request_check_query(const struct request *request, const char *const *known
 	return is_good;
 }
 
+bool request_prefers(const struct request *request, const char *preference)
+{
+	const char *prefer = request_list(request, "Prefer");
+
+	return prefer && field_prefers(prefer, preference);
+}
+
 bool request_is_lenient(const struct request *request)
 {
-	const char *prefer = request_header(request, "Prefer");
+	return request_prefers(request, "handling=lenient");
+}
 
-	return prefer && field_prefers(prefer, "handling=lenient");
+bool request_may_hold(const struct request *request, int64_t seconds)
+{
+	return request->may_hold && seconds > 0 &&
+	       clock_monotonic_us() < request->begun_us + seconds * US_PER_SECOND;
+}
+
+void request_hold(struct request *request, const struct hold *hold, int64_t seconds)
+{
+	request->hold = hold;
+	request->hold_until_us = request->begun_us + seconds * US_PER_SECOND;
+}
+
+bool request_prefers_wait(const struct request *request, int64_t *seconds)
+{
+	const char *prefer = request_list(request, "Prefer");
+
+	return prefer && field_wait(prefer, seconds);
 }
 
 void reply_header(struct reply *reply, const char *name, const char *value)
@@ -73,7 +141,7 @@ static uint64_t answer_hash(const struct request *request, const char *etag)
 {
 	uint64_t hash = hash_text(HASH_START, request->target);
 
-	return hash_text(hash_text(hash, request->accepted), etag);
+	return hash_text(hash_text(hash_text(hash, request->accepted), request->coding), etag);
 }
 
 void request_remember_length(const struct request *request, const char *etag, size_t length)
@@ -87,7 +155,7 @@ void request_remember_length(const struct request *request, const char *etag, si
 
 bool request_has_etag(const struct request *request, const char *etag)
 {
-	const char *known = request_header(request, "If-None-Match");
+	const char *known = request_list(request, "If-None-Match");
 
 	return known && field_etag_matches(known, etag);
 }

@@ -43,18 +43,49 @@ struct request {
 	const char *body;
 	size_t body_length;
 	char request_id[REQUEST_ID_TEXT];
-	const char *client; /* address of who asks, told by trusted proxies or seen */
-	const char *prefix; /* what the caller's path has before the route, or "" */
-	const char *path;   /* raw, after the prefix, not terminated; NULL until known */
+	const char *trace_id;	   /* of the caller's trace; NULL: it traces nothing */
+	const char *client;	   /* address of who asks, told by trusted proxies or seen */
+	const char *caller;	   /* "key:ID", "identity:NAME", or "" */
+	unsigned scopes;	   /* bits of enum scope: what the caller may */
+	const char *missing_scope; /* why a 403; else NULL */
+	const char *prefix;	   /* what the caller's path has before the route, or "" */
+	const char *path;	   /* raw, after the prefix, not terminated; NULL until known */
 	size_t path_length;
-	const char *trace_id; /* 32 hex digits of traceparent, or "" */
 	const char *accepted; /* the one of route->produces that Accept asks for */
-	void *wanted;	      /* what the route's `later` noted, now read; else NULL */
-	void *connection;     /* the HTTP library's; for request_header() only */
+	const char *coding;   /* "gzip" when answers shall be coded, or "" */
+	/* Set by request_hold(), whose request is not answered yet; and how long it may be held. */
+	const struct hold *hold;
+	int64_t hold_until_us, begun_us; /* monotonic */
+	bool may_hold;
+	void *wanted;	  /* what the route's `later` noted, now read; else NULL */
+	void *connection; /* the HTTP library's; for request_header() and request_list() only */
 };
+
+/*
+ * What a held request waits for: the head of a struct that the handler lays in the request's arena.
+ * `is_due` is asked whenever a catalogue was published; then, or when the time is over, the handler
+ * runs once more, and may hold again within its time.
+ */
+struct hold {
+	bool (*is_due)(const struct hold *hold, const struct server *server,
+		       const struct catalogue *catalogue);
+};
+
+/* False when it must be answered now: it has waited `seconds` since it came, or the server stops.
+ */
+bool request_may_hold(const struct request *request, int64_t seconds);
+
+/* The handler returns true after this, without a body: its reply is dropped. */
+void request_hold(struct request *request, const struct hold *hold, int64_t seconds);
+
+/* Prefer: wait=N (RFC 7240). */
+bool request_prefers_wait(const struct request *request, int64_t *seconds);
 
 /* First value of a header, or NULL. */
 const char *request_header(const struct request *request, const char *name);
+
+/* A header that is a list: all its lines as one (RFC 9110, 5.3), or NULL. */
+const char *request_list(const struct request *request, const char *name);
 
 /* Value of a query parameter, or NULL. A repeated parameter was refused before any handler ran. */
 const char *request_query(const struct request *request, const char *name);
@@ -67,6 +98,7 @@ bool request_check_query(const struct request *request, const char *const *known
 			 struct error *error);
 
 /* Prefer: handling=lenient (RFC 7240): unknown fields become warnings. */
+bool request_prefers(const struct request *request, const char *preference);
 bool request_is_lenient(const struct request *request);
 
 #define REPLY_HEADERS_MAX 8
@@ -86,6 +118,9 @@ struct reply {
 };
 
 void reply_header(struct reply *reply, const char *name, const char *value);
+
+/* True when If-None-Match names `etag`. */
+bool request_has_etag(const struct request *request, const char *etag);
 
 /*
  * True when If-None-Match matches `etag` and the length of the answer it stands for is remembered

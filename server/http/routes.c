@@ -13,43 +13,57 @@
 #define BODY_MAX ((size_t)256 * 1024)
 #define JSON "application/json"
 #define REVALIDATE "public, no-cache"
+/* A shared cache in front asks once a second however many poll, and helps while replicas are away.
+ */
+#define A_SECOND "public, max-age=1, stale-while-revalidate=10, stale-if-error=300"
 #define NEVER "no-store"
 #define NOW NULL
 
 static const struct route_later history = {api_history_ask, reads_history};
 
 /* method, pattern, operation, handler, body limit, Cache-Control, port, needs a snapshot, produces,
- * needs the database */
+ * needs the database, who may call, units of the caller's limit */
 const struct route routes[] = {
 	{"POST", "/v1/recommendations", "createRecommendation", api_recommendations, BODY_MAX,
-	 NEVER, ROUTE_API, true, JSON, NOW},
+	 NEVER, ROUTE_API, true, JSON, NOW, ACCESS_READ, 10},
 	{"POST", "/v1/sizing", "createSizing", api_sizing, BODY_MAX, NEVER, ROUTE_API, false, JSON,
-	 NOW},
+	 NOW, ACCESS_READ, 2},
 	{"POST", "/v1/comparisons", "createComparison", api_comparisons, BODY_MAX, NEVER, ROUTE_API,
-	 true, JSON, NOW},
-	{"GET", "/v1/prices", "listPrices", api_prices, 0, REVALIDATE, ROUTE_API, true,
-	 JSON " text/csv", NOW},
-	{"GET", "/v1/prices/{}", "getPrice", api_price, 0, REVALIDATE, ROUTE_API, true, JSON, NOW},
+	 true, JSON, NOW, ACCESS_READ, 40},
+	{"GET", "/v1/prices", "listPrices", api_prices, 0, A_SECOND, ROUTE_API, true,
+	 JSON " text/csv", NOW, ACCESS_READ, 1},
+	{"GET", "/v1/prices/{}", "getPrice", api_price, 0, REVALIDATE, ROUTE_API, true, JSON, NOW,
+	 ACCESS_READ, 1},
 	{"GET", "/v1/prices/{}/history", "getPriceHistory", api_history, 0, REVALIDATE, ROUTE_API,
-	 false, JSON " text/csv", &history},
+	 false, JSON " text/csv", &history, ACCESS_READ, 5},
 	{"GET", "/v1/accelerators", "listAccelerators", api_accelerators, 0, REVALIDATE, ROUTE_API,
-	 true, JSON, NOW},
+	 true, JSON, NOW, ACCESS_READ, 1},
 	{"GET", "/v1/accelerators/{*}", "getAccelerator", api_accelerator, 0, REVALIDATE, ROUTE_API,
-	 true, JSON, NOW},
-	{"GET", "/v1/models", "listModels", api_models, 0, REVALIDATE, ROUTE_API, false, JSON, NOW},
-	{"GET", "/v1/models/{*}", "getModel", api_model, 0, REVALIDATE, ROUTE_API, false, JSON,
-	 NOW},
+	 true, JSON, NOW, ACCESS_READ, 1},
+	{"GET", "/v1/models", "listModels", api_models, 0, REVALIDATE, ROUTE_API, false, JSON, NOW,
+	 ACCESS_READ, 1},
+	{"GET", "/v1/models/{*}", "getModel", api_model, 0, REVALIDATE, ROUTE_API, false, JSON, NOW,
+	 ACCESS_READ, 1},
 	{"GET", "/v1/providers", "listProviders", api_providers, 0, REVALIDATE, ROUTE_API, true,
-	 JSON, NOW},
+	 JSON, NOW, ACCESS_READ, 1},
 	{"GET", "/v1/providers/{}", "getProvider", api_provider, 0, REVALIDATE, ROUTE_API, true,
-	 JSON, NOW},
+	 JSON, NOW, ACCESS_READ, 1},
 	{"GET", "/openapi.yaml", "getOpenapi", api_openapi, 0, "public, max-age=300", ROUTE_API,
-	 false, "application/yaml text/yaml text/plain", NOW},
-	{"GET", "/livez", "getLiveness", ops_livez, 0, NEVER, ROUTE_OPS, false, JSON, NOW},
-	{"GET", "/readyz", "getReadiness", ops_readyz, 0, NEVER, ROUTE_OPS, false, JSON, NOW},
-	{"GET", "/startupz", "getStartup", ops_startupz, 0, NEVER, ROUTE_OPS, false, JSON, NOW},
+	 false, "application/yaml text/yaml text/plain", NOW, ACCESS_OPEN, 1},
+	{"GET", "/openapi.json", "getOpenapiJson", api_openapi_json, 0, "public, max-age=300",
+	 ROUTE_API, false, JSON, NOW, ACCESS_OPEN, 1},
+	{"GET", "/openapi-3.0.json", "getOpenapi30", api_openapi_3_0, 0, "public, max-age=300",
+	 ROUTE_API, false, JSON, NOW, ACCESS_OPEN, 1},
+	{"GET", "/docs", "getDocs", api_docs, 0, "public, max-age=300", ROUTE_API, false,
+	 "text/html", NOW, ACCESS_OPEN, 1},
+	{"GET", "/livez", "getLiveness", ops_livez, 0, NEVER, ROUTE_OPS, false, JSON, NOW,
+	 ACCESS_OPEN, 1},
+	{"GET", "/readyz", "getReadiness", ops_readyz, 0, NEVER, ROUTE_OPS, false, JSON, NOW,
+	 ACCESS_OPEN, 1},
+	{"GET", "/startupz", "getStartup", ops_startupz, 0, NEVER, ROUTE_OPS, false, JSON, NOW,
+	 ACCESS_OPEN, 1},
 	{"GET", "/metrics", "getMetrics", ops_metrics, 0, NEVER, ROUTE_OPS, false, "text/plain",
-	 NOW},
+	 NOW, ACCESS_METRICS, 1},
 };
 const size_t routes_count = sizeof(routes) / sizeof(*routes);
 

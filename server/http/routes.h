@@ -25,6 +25,9 @@ struct route_later {
 	later_read *read;
 };
 
+/* Who may call: what is not said needs the scope "read". */
+enum route_access { ACCESS_READ, ACCESS_OPEN, ACCESS_METRICS };
+
 struct route {
 	const char *method;
 	const char *pattern;
@@ -36,6 +39,8 @@ struct route {
 	bool needs_snapshot;  /* 503 with Retry-After until one is loaded */
 	const char *produces; /* media types of a 200, separated by spaces, the default first */
 	const struct route_later *later; /* NULL: answered from memory */
+	enum route_access access;
+	unsigned cost; /* units of a caller's limit; 0 is 1 */
 };
 
 extern const struct route routes[];

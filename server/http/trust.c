@@ -44,6 +44,15 @@ bool peer_parse(struct peer *peer, const char *text, size_t length)
 	return inet_pton(AF_INET, copy, peer->bytes + sizeof(v4_prefix)) == 1;
 }
 
+struct peer peer_network(const struct peer *peer)
+{
+	struct peer network = *peer;
+
+	if (!peer->is_unix && memcmp(peer->bytes, v4_prefix, sizeof(v4_prefix)) != 0)
+		memset(network.bytes + 8, 0, 8);
+	return network;
+}
+
 void peer_format(const struct peer *peer, char out[PEER_TEXT])
 {
 	bool is_v4 = memcmp(peer->bytes, v4_prefix, sizeof(v4_prefix)) == 0;

@@ -27,6 +27,9 @@ struct peer peer_of(const struct sockaddr *address);
 /* "192.0.2.7" or "2001:db8::7", without port, brackets or zone. */
 bool peer_parse(struct peer *peer, const char *text, size_t length);
 
+/* Who counts as one caller: of IPv6 the /64, whose host part is its customer's to choose. */
+struct peer peer_network(const struct peer *peer);
+
 /* "192.0.2.7", "2001:db8::7" or "unix". */
 void peer_format(const struct peer *peer, char out[PEER_TEXT]);
 

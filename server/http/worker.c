@@ -9,6 +9,7 @@
 #include "server/http/worker.h"
 
 #include "server/clock.h"
+#include "server/http/coding.h"
 #include "server/http/connection.h"
 #include "server/http/exchange.h"
 #include "server/http/wait.h"
@@ -248,11 +249,14 @@ static void *run(void *cls)
 		int count = epoll_wait(worker->epoll, events, EVENTS_A_ROUND, next_due_ms(worker));
 
 		worker->now_us = clock_monotonic_us();
-		if (atomic_load(&http->is_closed) && !worker->has_retired)
+		if (atomic_load(&http->is_closed) && !worker->has_retired) {
 			stop_accepting(worker);
+			holds_end_all(worker);
+		}
 		handle_events(worker, events, count);
 		take_handed(worker);
 		waits_take_told(worker);
+		holds_look(worker);
 		worker->has_resumed = false;
 		MHD_run(worker->daemon);
 		connections_cut_left(worker);
@@ -303,6 +307,7 @@ bool worker_init(struct worker *worker, struct http *http, struct error *error)
 	pthread_mutex_init(&worker->lock, NULL);
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	worker->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	worker->coder = coder_new();
 	worker->daemon = daemon_new(worker);
 	if (getrandom(&worker->id_base, sizeof(worker->id_base), 0) !=
 	    (ssize_t)sizeof(worker->id_base))
@@ -335,6 +340,7 @@ void worker_release(struct worker *worker)
 		take_handed(worker);
 		MHD_stop_daemon(worker->daemon);
 	}
+	coder_free(worker->coder);
 	log_flush();
 	if (worker->epoll >= 0)
 		close(worker->epoll);

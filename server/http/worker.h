@@ -60,6 +60,7 @@ struct handed { /* an accepted socket on its way to its worker */
 struct worker {
 	struct http *http;
 	struct MHD_Daemon *daemon;
+	struct coder *coder; /* NULL: nothing is compressed */
 	pthread_t thread;
 	bool has_thread;
 	int epoll; /* the daemon's descriptor, the listener, and `wake` */
@@ -74,6 +75,7 @@ struct worker {
 	bool is_added;		    /* the library has told of it */
 	bool has_retired;	    /* accepts no more */
 	bool has_resumed;	    /* a suspended connection, since the library ran last */
+	uint64_t seen_number;	    /* of the catalogue that held requests were last shown */
 
 	pthread_mutex_t lock; /* guards the next two */
 	struct handed *queue;

@@ -171,7 +171,7 @@ def caddy(front, upstreams, ops_port):
     if ops_port:
         replace.append(("health_port 9090", "health_port %d" % ops_port))
     else:
-        replace.append(("\t\thealth_uri /readyz\n\t\thealth_port 9090\n", ""))
+        replace.append(("\t\t\thealth_uri /readyz\n\t\t\thealth_port 9090\n", ""))
     return replace, [binary("caddy"), "run", "--adapter", "caddyfile", "--config",
                      front.path("config")]
 

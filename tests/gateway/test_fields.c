@@ -1,6 +1,9 @@
 /* Header fields: what framing refuses, and how values are read. */
+#include "server/http/coding.h"
 #include "server/http/fields.h"
 #include "server/http/framing.h"
+#include "server/http/timing.h"
+#include "server/http/trace.h"
 #include "tests/suite.h"
 
 #include <string.h>
@@ -44,6 +47,34 @@ START_TEST(etags_compare_weakly_and_whole)
 	ck_assert(!field_etag_matches("\"ab\"", "\"a\""));
 	ck_assert(!field_etag_matches("\"a", "\"a\""));
 	ck_assert(!field_etag_matches("a", "\"a\""));
+	ck_assert(!field_etag_matches("\"a\"x", "\"a\""));
+	ck_assert(!field_etag_matches("W/\"a\"x, \"b\"", "\"b\""));
+	ck_assert(!field_etag_matches("\"a\" \"b\"", "\"a\""));
+	ck_assert(!field_etag_matches("w/\"a\"", "\"a\""));
+	ck_assert(!field_etag_matches("\"a b\", \"a\"", "\"a\""));
+	ck_assert(!field_etag_matches("*, \"b\"", "\"a\""));
+	ck_assert(!field_etag_matches("\"b\", *", "\"a\""));
+	ck_assert(field_etag_matches(", \"b\",, \"a\" ,", "\"a\"")); /* lists may be so: RFC 9110 */
+}
+END_TEST
+
+START_TEST(waits_are_read_from_preferences)
+{
+	int64_t seconds = -1;
+
+	ck_assert(field_wait("wait=20", &seconds));
+	ck_assert_int_eq(seconds, 20);
+	ck_assert(field_wait("handling=lenient, Wait=7;x=1", &seconds));
+	ck_assert_int_eq(seconds, 7);
+	ck_assert(field_wait("respond-async , wait=0 ", &seconds));
+	ck_assert_int_eq(seconds, 0);
+	ck_assert(!field_wait("", &seconds));
+	ck_assert(!field_wait("wait", &seconds));
+	ck_assert(!field_wait("wait=", &seconds));
+	ck_assert(!field_wait("wait=-1", &seconds));
+	ck_assert(!field_wait("wait=1.5", &seconds));
+	ck_assert(!field_wait("wait=9999999999", &seconds));
+	ck_assert(!field_wait("await=5", &seconds));
 }
 END_TEST
 
@@ -60,24 +91,77 @@ END_TEST
 
 START_TEST(ids_of_clients_are_checked)
 {
-	char trace[33];
-
 	ck_assert(field_is_request_id("01J-ab.c:/+=@_"));
 	ck_assert(!field_is_request_id(""));
 	ck_assert(!field_is_request_id("a b"));
 	ck_assert(!field_is_request_id("a\"b"));
-	ck_assert(field_trace_id("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", trace));
-	ck_assert_str_eq(trace, "4bf92f3577b34da6a3ce929d0e0e4736");
+}
+END_TEST
+
+START_TEST(traces_are_read_and_go_on_with_our_span)
+{
+	static const char *const bad[] = {
+		"00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+		"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 ",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736",
+		"",
+	};
+	char text[TRACE_PARENT_TEXT];
+	struct trace trace;
+
 	ck_assert(
-		!field_trace_id("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", trace));
-	ck_assert(
-		!field_trace_id("00-00000000000000000000000000000000-00f067aa0ba902b7-01", trace));
-	ck_assert(
-		!field_trace_id("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", trace));
-	ck_assert(
-		!field_trace_id("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", trace));
-	ck_assert(!field_trace_id("00-4bf92f3577b34da6a3ce929d0e0e4736", trace));
-	ck_assert(!field_trace_id("", trace));
+		trace_read("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", 255, &trace));
+	ck_assert_str_eq(trace.id, "4bf92f3577b34da6a3ce929d0e0e4736");
+	ck_assert_str_eq(trace.parent, "00f067aa0ba902b7");
+	ck_assert_str_eq(trace.span, "00000000000000ff");
+	trace_format(&trace, text);
+	ck_assert_str_eq(text, "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000ff-01");
+	ck_assert(trace_read("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02-more", 0,
+			     &trace));
+	trace_format(&trace, text);
+	ck_assert_str_eq(text, "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000001-00");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		ck_assert_msg(!trace_read(bad[i], 1, &trace), "%s", bad[i]);
+		ck_assert_str_eq(trace.id, "");
+	}
+}
+END_TEST
+
+START_TEST(gzip_is_taken_by_quality)
+{
+	ck_assert(coding_takes_gzip("gzip"));
+	ck_assert(coding_takes_gzip("br, GZIP;q=0.5"));
+	ck_assert(coding_takes_gzip("x-gzip"));
+	ck_assert(coding_takes_gzip("*"));
+	ck_assert(coding_takes_gzip("identity;q=0.5, *;q=0.1"));
+	ck_assert(!coding_takes_gzip(NULL));
+	ck_assert(!coding_takes_gzip(""));
+	ck_assert(!coding_takes_gzip("identity"));
+	ck_assert(!coding_takes_gzip("br, deflate"));
+	ck_assert(!coding_takes_gzip("gzip;q=0"));
+	ck_assert(!coding_takes_gzip("gzip; q=0.000, *"));
+	ck_assert(!coding_takes_gzip("gzip;Q=0"));
+	ck_assert(!coding_takes_gzip("br;q=1, gzip ;\tq=0, *;q=1"));
+	ck_assert(!coding_takes_gzip("*;q=0"));
+	ck_assert(!coding_takes_gzip("gzipped"));
+}
+END_TEST
+
+START_TEST(times_are_told_in_milliseconds)
+{
+	struct timing timing = {.handled_us = 1500, .coded_us = 42};
+	char text[TIMING_TEXT];
+
+	timing_format(&timing, 2000001, text);
+	ck_assert_str_eq(text, "app;dur=1.500, gzip;dur=0.042, total;dur=2000.001");
+	timing = (struct timing){.waited_us = 7};
+	timing_format(&timing, 0, text);
+	ck_assert_str_eq(text, "db;dur=0.007, total;dur=0.001");
 }
 END_TEST
 
@@ -166,9 +250,13 @@ int main(void)
 
 	tcase_add_test(tests, accept_picks_the_type_that_is_wanted_most);
 	tcase_add_test(tests, etags_compare_weakly_and_whole);
+	tcase_add_test(tests, waits_are_read_from_preferences);
 	tcase_add_test(tests, json_bodies_are_told_from_others);
 	tcase_add_test(tests, ids_of_clients_are_checked);
 	tcase_add_test(tests, preferences_are_found_in_lists);
+	tcase_add_test(tests, traces_are_read_and_go_on_with_our_span);
+	tcase_add_test(tests, gzip_is_taken_by_quality);
+	tcase_add_test(tests, times_are_told_in_milliseconds);
 	tcase_add_test(tests, raw_heads_show_what_the_parser_hides);
 	tcase_add_test(tests, framing_is_unambiguous_or_refused);
 	suite_add_tcase(suite, tests);

@@ -2,6 +2,7 @@
 """Behind nginx, HAProxy and Caddy, each run with the file in deploy/gateways/: test_fronts.py NAME."""
 import os
 import random
+import socket
 import sys
 import tempfile
 import threading
@@ -85,7 +86,20 @@ class Requests(unittest.TestCase):
         self.assertEqual((head.status, head["ETag"]), (200, whole["ETag"]))
         self.assertEqual(head["Content-Length"], str(len(whole.body)))
         other = front.ask(get(PRICES, 'If-None-Match: W/"x"'))
-        self.assertEqual((other.status, other.body), (200, whole.body))
+        self.assertEqual((other.status, other.ageless()), (200, whole.ageless()))
+
+    def test_a_long_poll(self):
+        """Longer than what gateways give a head or a body; both kinds at once."""
+        whole = front.ask(get(PRICES))
+        link = "/gpupick/v1/prices" + whole.json()["delta"] + "&wait=11"
+        began = time.monotonic()
+        with front.connect(timeout=60) as since, front.connect(timeout=60) as tagged:
+            since.sendall(get(link))
+            tagged.sendall(get(PRICES + "&wait=11", "If-None-Match: " + whole["ETag"]))
+            delta, same = Reader(since).answer(), Reader(tagged).answer()
+        self.assertGreaterEqual(time.monotonic() - began, 10.9)
+        self.assertEqual((delta.status, delta.json()["changes"], delta["Cache-Control"]), (200, [], "no-store"))
+        self.assertEqual((same.status, same.body, same["ETag"]), (304, b"", whole["ETag"]))
 
     def test_the_client_s_address(self):
         for headers in ((), FORGED, FORGED + FORGED[:2]):
@@ -135,6 +149,62 @@ class Requests(unittest.TestCase):
                         self.assertEqual(line["client"], CLIENT)
                 finally:
                     behind.stop()
+
+
+class Checker(threading.Thread):
+    """In oauth2-proxy's place: who shows the cookie is ann, of two groups."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client, client.makefile("rb") as file:
+                lines = list(iter(file.readline, b"\r\n"))
+                known = any(line.lower().startswith(b"cookie:") and b"session=ann" in line for line in lines)
+                client.sendall(b"HTTP/1.1 202 Accepted\r\nX-Auth-Request-Email: ann@example.com\r\n"
+                               b"X-Auth-Request-Groups: staff,private_prices\r\nContent-Length: 0\r\n"
+                               b"Connection: close\r\n\r\n" if known else
+                               b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+class Identity(unittest.TestCase):
+    """The gateway says who calls; the service believes it and nobody else."""
+
+    def test_who_calls(self):
+        checker = Checker()
+        own = Replicas(auth="header", auth_scopes_header="X-Auth-Request-Groups")
+        forged = ("X-Auth-Request-Email: root@example.com", "X-Auth-Request-Groups: admin,private_prices")
+        shown = {"haproxy": "Authorization: Basic YW5uQGV4YW1wbGUuY29tOmNoYW5nZS1tZQ=="}.get(NAME, "Cookie: session=ann")
+        try:
+            for edits in ((), (("#identity ", ""),)):
+                if edits and NAME != "haproxy":
+                    edits += (("oauth2-proxy:4180", checker.address),)
+                behind = Front(NAME, own.addresses(), own.ops, edits=edits)
+                try:
+                    for target in ("/v1/models", "/gpupick/v1/models"):
+                        answer = behind.ask(get(target, *forged))
+                        self.assertEqual(answer.status, 401, (target, edits))
+                        answer = behind.ask(get(target, *forged, shown))
+                        self.assertEqual(answer.status, 200 if edits else 401, (target, edits))
+                    if edits:
+                        line = line_of(own.servers, answer["X-Request-Id"])
+                        self.assertEqual(line["caller"], "identity:ann@example.com")
+                        self.assertTrue(answer["Cache-Control"].startswith("private"))
+                finally:
+                    behind.stop()
+            # Past the gateway: this machine is trusted as a whole, others are not.
+            self.assertEqual(own.servers[0].ask(get("/v1/models")).status, 401)
+        finally:
+            own.stop()
+            checker.listener.close()
 
 
 class KeepAlive(unittest.TestCase):
@@ -205,10 +275,18 @@ class Rolling(unittest.TestCase):
         over = threading.Event()
         requests = [(get(PRICES), 200), (padded(200), 422), (padded(12000), 422),
                     (get("/gpupick/openapi.yaml"), 200)]
+        whole = front.ask(get(PRICES))
+        polls = [(get(PRICES + "&wait=3", "If-None-Match: " + whole["ETag"]), 304),
+                 (get("/gpupick/v1/prices" + whole.json()["delta"] + "&wait=3"), 200)]
         callers = [Caller(front, requests, until=over, pause=lambda: 0.004) for _ in range(8)]
+        pollers = [Caller(front, polls, until=over) for _ in range(16)]
         time.sleep(0.5)
         self.assertTrue(replicas.roll())
         over.set()
+        for poller in pollers:
+            poller.join(60 * SLOW)
+        self.assertEqual([p.failures for p in pollers if p.failures], [])
+        self.assertGreater(sum(p.answers for p in pollers), 16)
         for caller in callers:
             caller.join(60 * SLOW)
         self.assertEqual([c.failures for c in callers if c.failures], [])

@@ -253,12 +253,24 @@ class Settings(unittest.TestCase):
                             ("head_timeout_seconds", "0"), ("log_level", "infos"),
                             ("bundled", "perhaps"), ("access_log", "none"),
                             ("runpod_url", "ftp://x"), ("ecb_url", "gopher://x"),
-                            ("providers", "runpod,nobody"), ("database_url_file", "/nonexistent")):
+                            ("providers", "runpod,nobody"), ("database_url_file", "/nonexistent"),
+                            ("database_url", "postgres"), ("database_url", "http://h/d"),
+                            ("database_url", "postgresql://u:hush@h/d?sslmod=x"),
+                            ("database_url", "postgresql://u:hush@h:70000/d"),
+                            ("database_url", "host=h password=hush port=5432x")):
             with self.subTest(name=name, value=value):
                 done = self.run_with("check-config", **{name: value})
                 self.assertEqual(done.returncode, 2)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
                 self.assertIn("GPUPICK_" + name.upper(), done.stderr)
+                self.assertNotIn("hush", done.stdout + done.stderr)
+
+    def test_good_addresses_of_a_database(self):
+        for value in ("postgresql://u:p@a:1,b:2/d?target_session_attrs=any", "host=/tmp dbname=d",
+                      "postgresql:///d?host=/run/postgresql", "postgres://h/d", "host=a,b port=,5433"):
+            with self.subTest(value):
+                done = self.run_with("check-config", database_url=value)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_flags_win_over_the_environment(self):
         done = self.run_with("check-config", "--threads=3", "--listen", "127.0.0.1:1",
@@ -294,7 +306,7 @@ class Settings(unittest.TestCase):
     def test_unknown_operands_and_verbs(self):
         for arguments in (("serve", "--with-ingst"), ("serve", "x"), ("nonsense",), (),
                           ("ingest", "--provider"), ("ingest", "--provider", "nobody"),
-                          ("check-config", "--listen")):
+                          ("check-config", "--listen"), ("help", "nope"), ("help", "help", "x")):
             with self.subTest(arguments):
                 done = self.run_with(*arguments)
                 self.assertEqual(done.returncode, 2)
