@@ -133,6 +133,12 @@ gpupick is running:   http://$listen
 health and metrics:   http://$ops/readyz   http://$ops/metrics
 data and logs:        $data
 on a terminal:        GPUPICK_DATA=$data $gpupick recommend FILE
+EOT
+case ${GPUPICK_AUTH:-off} in
+*keys*) [ -z "$cluster" ] ||
+	echo "an API key:           GPUPICK_DATABASE_URL='$GPUPICK_DATABASE_URL' $gpupick key new NAME" ;;
+esac
+cat <<EOT
 
 Prices start from the bundled list, which is dated, and are replaced as feeds answer; feeds that need a key
 stay off without one. How each is doing: http://$listen/v1/providers

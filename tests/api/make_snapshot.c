@@ -1,9 +1,9 @@
 /*
- * make_snapshot FILE [VERSION [plain | LIST.csv]]: the bundled prices as a snapshot file, for tests
- * that need a catalogue and no database. Beside them, one offer of each kind that real feeds also
- * have: an unmapped card, a price that is not known, a slice of a card, a reserved term, text that
- * a spreadsheet would run. `plain` leaves these out; a list (see price_list.h) takes the place of
- * all of it.
+ * make_snapshot FILE [VERSION [plain | private | LIST.csv]]: the bundled prices as a snapshot file,
+ * for tests that need a catalogue and no database. Beside them, one offer of each kind that real
+ * feeds also have: an unmapped card, a price that is not known, a slice of a card, a reserved term,
+ * what is sold out, text that a spreadsheet would run. `plain` leaves these out; `private` adds a
+ * company's own prices; a list (see price_list.h) takes the place of all of it.
  */
 #include "server/clock.h"
 #include "server/ingest/bundled.h"
@@ -71,6 +71,46 @@ static void add_special(void)
 	offer.term_months = 12;
 	add(offer);
 	add(plain("=cmd|' /C calc'!A0", "L4 24GB", 1000, 430000));
+	add(plain(" +1;=1+1\t@x", "L4 24GB", 1000, 440000));
+	/* Sold out, cheaper and dearer than the rest of its list. */
+	offer = plain("sold-out", "L4 24GB", 1000, 10000);
+	offer.availability = AVAILABILITY_NO;
+	add(offer);
+	offer = plain("sold-out-dear", "L4 24GB", 1000, 990000000);
+	offer.availability = AVAILABILITY_NO;
+	add(offer);
+}
+
+/* What only callers with the scope may see: cheap enough to lead every list. */
+static void add_private(void)
+{
+	struct offer offer = plain("rack-1", "H100 SXM5 80GB", 8000, 1000000);
+
+	offer.provider = "pool";
+	offer.region = "cellar";
+	offer.source = OFFER_SOURCE_OWN "pool.csv";
+	add(offer);
+	offer.instance_type = "rack-2";
+	offer.accelerator = "H901 Own";
+	offer.is_mapped = false;
+	add(offer);
+	offer = plain("negotiated", "H100 SXM5 80GB", 8000, 1100000);
+	offer.provider = "aws";
+	offer.source = OFFER_SOURCE_OWN "aws.csv";
+	add(offer);
+	offer = plain("discounted", "H100 SXM5 80GB", 8000, 1200000);
+	offer.price_basis = "instance, 12.5 %" OFFER_BASIS_DISCOUNTED;
+	add(offer);
+	statuses[statuses_count++] = (struct provider_status){.provider = "pool",
+							      .source = OFFER_SOURCE_OWN "pool.csv",
+							      .outcome = "ok",
+							      .detail = "",
+							      .last_attempt_us = NOW_US,
+							      .last_success_us = NOW_US,
+							      .refresh_seconds = 3600,
+							      .rows_seen = 2,
+							      .rows_accepted = 2,
+							      .is_stale = true};
 }
 
 static bool add_lists(const struct price_list *list, const char *source)
@@ -127,9 +167,20 @@ static bool add_file(const char *path, struct arena *arena, struct error *error)
 
 int main(int argc, char **argv)
 {
-	static const struct unmapped unmapped = {"runpod", "H900 Ultra", 1, NOW_US, NOW_US};
-	bool is_plain = argc > 3; /* no special offers, prices of now */
-	bool is_list = argc > 3 && strcmp(argv[3], "plain") != 0;
+	static const struct unmapped unmapped[] = {{.provider = "runpod",
+						    .spelling = "H900 Ultra",
+						    .rows = 1,
+						    .first_seen_us = NOW_US,
+						    .last_seen_us = NOW_US},
+						   {.provider = "pool",
+						    .spelling = "H901 Own",
+						    .rows = 1,
+						    .first_seen_us = NOW_US,
+						    .last_seen_us = NOW_US,
+						    .is_private = true}};
+	bool is_private = argc > 3 && strcmp(argv[3], "private") == 0;
+	bool is_plain = argc > 3 && !is_private; /* no special offers, prices of now */
+	bool is_list = is_plain && strcmp(argv[3], "plain") != 0;
 	struct catalogue *catalogue = NULL;
 	struct arena arena;
 	struct error error;
@@ -141,17 +192,22 @@ int main(int argc, char **argv)
 	if (is_list ? add_file(argv[3], &arena, &error) : add_bundled(&arena, &error)) {
 		if (!is_plain)
 			add_special();
+		if (is_private)
+			add_private();
 		catalogue = catalogue_build(
 			&(struct catalogue_input){.epoch = "5f0c0f6a-93a1-4c0e-8d0e-7b1c2d3e4f50",
 						  .version = argc > 2 ? atoll(argv[2]) : 7,
+						  .changes_from = argc > 2 ? atoll(argv[2]) : 7,
 						  .as_of_us = is_plain ? clock_wall_us() : NOW_US,
 						  .built_at_us = NOW_US,
 						  .offers = offers,
 						  .offers_count = offers_count,
 						  .providers = statuses,
 						  .providers_count = statuses_count,
-						  .unmapped = &unmapped,
-						  .unmapped_count = is_plain ? 0 : 1},
+						  .unmapped = unmapped,
+						  .unmapped_count = is_plain	 ? 0
+								    : is_private ? 2
+										 : 1},
 			&error);
 	}
 	if (!catalogue || !snapshot_save(catalogue, argv[1], &error)) {

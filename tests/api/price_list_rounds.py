@@ -12,17 +12,18 @@ ROUNDS = (("9.60,yes,3", "listed"), ("9.60,yes,3", None), ("8.4,yes,2", "changed
           (None, "withdrawn"), ("8.000001,,", "listed"))
 
 
-def run(database_url):
-    """The whole life of rack-1, into an empty database."""
+def run(database_url, after=lambda number: None):
+    """The whole life of rack-1, into an empty database. `after` is called after each round."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GPUPICK_")}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "pool.csv")
         environment.update(GPUPICK_DATABASE_URL=database_url, GPUPICK_PRICE_FILES=path, GPUPICK_BUNDLED="false",
                            GPUPICK_PROVIDERS="lambda")  # skipped without a key: nothing leaves
-        for row, _ in ROUNDS:
+        for number, (row, _) in enumerate(ROUNDS):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(HEADER + STAYS + ("pool,berlin,rack-1,H100 SXM5 80GB,8,%s\n" % row if row else ""))
             done = subprocess.run([BINARY, "ingest", "--once"], env=environment, capture_output=True, text=True,
                                   timeout=60 * SLOW)
             # Its status tells that no feed ran besides.
             assert '"source":"file:pool.csv","outcome":"ok"' in done.stderr, done.stdout + done.stderr
+            after(number)

@@ -1,6 +1,7 @@
 /*
  * print_contract: the tables of the code that openapi.yaml must repeat, as JSON: the fields of a
- * workload with kind, range and tasks; the spellings of every enum; the problem types.
+ * workload with kind, range and tasks (of models of tokens, of pipelines); the spellings of every
+ * enum; the problem types.
  */
 #include "core/recommend.h"
 #include "server/api/price_filter.h"
@@ -28,6 +29,16 @@ static void write_exactly(struct writer *writer, const char *key, double value)
 	writer_string(writer, text);
 }
 
+static void write_tasks(struct writer *writer, const char *key, unsigned tasks)
+{
+	writer_key(writer, key);
+	writer_begin_array(writer);
+	for (int task = 0; task < TASKS; task++)
+		if (tasks & TASK_BIT((unsigned)task))
+			writer_string(writer, names_text(&task_names, task));
+	writer_end_array(writer);
+}
+
 static void write_field(struct writer *writer, const struct workload_field *field)
 {
 	static const char *const kinds[] = {"enum", "count", "number", "flag"};
@@ -36,12 +47,8 @@ static void write_field(struct writer *writer, const struct workload_field *fiel
 	writer_begin_object(writer);
 	writer_key(writer, "kind");
 	writer_string(writer, kinds[field->kind]);
-	writer_key(writer, "tasks");
-	writer_begin_array(writer);
-	for (int task = 0; task < TASKS; task++)
-		if (field->tasks & TASK_BIT((unsigned)task))
-			writer_string(writer, names_text(&task_names, task));
-	writer_end_array(writer);
+	write_tasks(writer, "tasks", field->tasks);
+	write_tasks(writer, "media_tasks", field->media_tasks);
 	if (field->names) {
 		writer_key(writer, "values");
 		write_names(writer, field->names);

@@ -2,8 +2,8 @@
  * print_launch MODEL FIELDS [KEY=VALUE]...: what render_launch() writes for a recommendation that
  * is made up from the arguments: a workload (see market.h), an offer (provider, region, zone, type,
  * accelerator, tier, kind, country, count_milli) and a layout (gpus, nodes, tensor, pipeline, data,
- * replicas, sequences, held, micro_batch, accumulation, and sharding, recompute, offload, weights,
- * kv by name).
+ * replicas, context, guidance, sequences, held, micro_batch, accumulation, and sharding, recompute,
+ * offload, weights, kv by name).
  */
 #include "server/api/render.h"
 #include "tests/core/market.h"
@@ -61,10 +61,11 @@ static bool set_number(const char *key, const char *value)
 		const char *key;
 		int *member;
 	} numbers[] = {
-		{"gpus", &layout.gpus_per_node},     {"nodes", &layout.nodes},
-		{"tensor", &layout.tensor_parallel}, {"pipeline", &layout.pipeline_parallel},
-		{"data", &layout.data_parallel},     {"replicas", &layout.replicas},
-		{"expert", &layout.expert_parallel},
+		{"gpus", &layout.gpus_per_node},	 {"nodes", &layout.nodes},
+		{"tensor", &layout.tensor_parallel},	 {"pipeline", &layout.pipeline_parallel},
+		{"data", &layout.data_parallel},	 {"replicas", &layout.replicas},
+		{"expert", &layout.expert_parallel},	 {"context", &layout.context_parallel},
+		{"guidance", &layout.guidance_parallel},
 	};
 	int number = (int)strtol(value, NULL, 10);
 

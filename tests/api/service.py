@@ -23,13 +23,14 @@ def snapshot(folder, version=7, prices=None):
 class Service:
     """`gpupick serve` on its snapshot file, without a database."""
 
-    def __init__(self, with_prices=True, version=7, prices=None):
+    def __init__(self, with_prices=True, version=7, prices=None, settings=None):
         self.folder = tempfile.TemporaryDirectory()
         if with_prices:
             snapshot(self.folder.name, version, prices)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GPUPICK_")}
         environment.update({"GPUPICK_DATA": self.folder.name, "GPUPICK_LISTEN": "127.0.0.1:0",
                             "GPUPICK_OPS_LISTEN": "127.0.0.1:0", "GPUPICK_THREADS": "2"})
+        environment.update(settings or {})
         self.addresses = {}
         self.log = []
         wanted = {"started"}

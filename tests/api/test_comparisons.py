@@ -124,6 +124,12 @@ class Variants(unittest.TestCase):
         self.assertIn(("/variants", "too_few"), faults(BASE, variants[:1]))
         self.assertIn(("/variants", "empty"), faults(BASE, []))
 
+    def test_faults_of_the_base_are_told_when_nothing_can_be_laid_over_it(self):
+        self.assertEqual(faults({"task": "x"}, None, filters={"q": 1}),
+                         {("/variants", "type"), ("/workload/task", "unknown_value"), ("/filters/q", "unknown_field")})
+        self.assertEqual(faults([], [{"name": "a"}, {"name": "b"}], filters={"q": 1}),
+                         {("/workload", "type"), ("/filters/q", "unknown_field")})
+
 
 class Faults(unittest.TestCase):
     def test_they_are_named_where_they_are(self):

@@ -422,8 +422,10 @@ class Models(unittest.TestCase):
         for path in files:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
+            # What names a class is a part of a pipeline, which has no sequences.
+            base = ({"task": "finetune", "method": "lora"} if "_class_name" in text else self.LORA)
             answer = service.post("/v1/sizing", {"workload": dict(
-                self.LORA, model={"config_text": text})})
+                base, model={"config_text": text})})
             self.assertIn(answer.status_code, (200, 422), path)
             if answer.status_code == 422:
                 self.assertTrue(answer.json()["errors"][0]["pointer"]
@@ -491,19 +493,15 @@ class Models(unittest.TestCase):
         self.assertEqual(answer.status_code, 422)
         self.assertEqual(answer.json()["errors"][0]["pointer"], "/workload/model/config_text")
 
-    def test_every_model_of_the_registry_is_sized_or_said_to_be_unsupported(self):
+    def test_every_model_of_the_registry_is_sized(self):
         for entry in service.get("/v1/models").json()["items"]:
             model = entry["model"]
             answer = service.post("/v1/sizing", {"workload": {"task": "inference",
                                                               "model": model["id"]}})
-            if answer.status_code == 200 or model["modality"] in ("text", "vision-text"):
-                self.assertEqual(answer.status_code, 200, model["id"] + answer.text[:300])
-                self.assertGreater(answer.json()["memory"]["weights_bytes"],
-                                   model["parameters"] * 0.3)
-            else:
-                self.assertEqual((answer.status_code, answer.json()["code"]),
-                                 (422, "unsupported"))
-                self.assertIn(model["modality"], answer.json()["detail"])
+            self.assertEqual(answer.status_code, 200, model["id"] + answer.text[:300])
+            memory = answer.json()["memory"]
+            self.assertGreater(memory["weights_bytes"] + memory["text_encoders_bytes"] +
+                               memory["vae_bytes"], model["parameters"] * 0.3, model["id"])
 
     def test_an_unknown_id_is_answered_with_the_nearest(self):
         for path in ("/v1/sizing", "/v1/recommendations"):

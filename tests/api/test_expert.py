@@ -7,13 +7,14 @@ import os
 import re
 import unittest
 
-from expert import arithmetic, finetuning, generation, peers, pretraining, renting, training
+from expert import arithmetic, finetuning, generation, peers, pictures, pretraining, renting, senses, training
 from expert.asking import CASES, MARKET, services
 from expert.guide import DEMANDS, LINES
 from service import ROOT, Service
 
 GUIDES = os.path.join(ROOT, "..", "shared", "guides.md")
-MODULES = (training, finetuning, generation, pretraining, renting, peers, arithmetic)  # the cases
+MODULES = (training, finetuning, generation, pretraining, renting, peers, arithmetic, senses,
+           pictures)  # the cases
 
 
 def setUpModule():

@@ -206,7 +206,8 @@ def setUpModule():
         add_offer(offer)
     sql("update history set changes_from = '%s', hours_from = '%s', days_from = '%s'" % (
         (month.start.isoformat(),) * 3))
-    server = Server(snapshot=False, database_url=os.environ["GPUPICK_DATABASE_URL"], threads=2)
+    server = Server(snapshot=False, database_url=os.environ["GPUPICK_DATABASE_URL"], threads=2,
+                    anonymous_scopes="read,private_prices")
 
 
 def tearDownModule():

@@ -48,8 +48,10 @@ class Syntax(unittest.TestCase):
         for body in ("null", "1", '"x"', "{}{}", "{'a': 1}", '{"a": 1,}', '{"a": NaN}',
                      '{"a": Infinity}', '{"a": 01}', '{"a": "\\ud800"}', '{"a\\u0000": 1}',
                      b'{"a": "\xff"}', b'\xef\xbb\xbf{}', '{"a": 1e999}', '{"a": "\t"}',
-                     "// x\n{}"):
+                     "// x\n{}", b'{"a": "\0"}', b'{"a": 1}\0', b'\0{"a": 1}'):
             self.malformed(body)
+        for body in (b'{"limit": 1\0}', b'{"a": [1\0, 2\0]}', b'{"launch": true\0}'):
+            self.malformed(body, "NUL at byte")  # which jansson passes over
 
     def test_duplicate_keys(self):
         self.malformed('{"workload": {}, "workload": {}}', "duplicate object key", "workload")
@@ -135,41 +137,59 @@ class Fields(unittest.TestCase):
                              {("/workload/" + name, "contradiction") for name in fields})
 
     def test_each_field_of_the_table_is_checked(self):
-        base = {"pretrain": {"task": "pretrain", "model": WORKLOAD["model"]},
-                "finetune": dict(WORKLOAD),
-                "inference": {"task": "inference", "model": WORKLOAD["model"]}}
+        tokens = {"pretrain": {"task": "pretrain", "model": WORKLOAD["model"]},
+                  "finetune": dict(WORKLOAD),
+                  "inference": {"task": "inference", "model": WORKLOAD["model"]}}
+        pictures = {task: dict(base, model="black-forest-labs/FLUX.1-dev")
+                    for task, base in tokens.items()}
+        pictures["finetune"] = dict(pictures["pretrain"], task="finetune", method="lora")
         for name, field in CONTRACT["workload"].items():
             if name == "task":
                 continue
-            pointer = "/workload/" + name
-            for task in base:
-                value = {"enum": (field.get("values") or ["x"])[-1], "flag": True,
-                         "count": int(float(field["most"])),
-                         "number": float(field["most"])}[field["kind"]]
-                found = {}
-                answer = service.post("/v1/sizing", {"workload": dict(base[task], **{name: value})})
-                if answer.status_code == 422:
-                    found = {(e["pointer"], e["code"]) for e in answer.json()["errors"]}
-                if task not in field["tasks"]:
-                    self.assertIn((pointer, "not_applicable"), found, task)
-                else:
-                    self.assertNotIn((pointer, "not_applicable"), found if name not in (
-                        "lora_rank", "lora_targets", "adapter_size", "prefix_tokens",
-                        "optimizer_in_backward", "target_length") else {}, task)
-                    self.assertNotIn((pointer, "out_of_range"), found)
-                    self.assertNotIn((pointer, "type"), found)
-            task = field["tasks"][0]
-            wrong = {"enum": ["no-such", "", 1, None, [], {}, "x" * 300],
-                     "count": ["1", 1.5, None, True, [], 10 ** 30, -10 ** 30],
-                     "number": ["1", None, True, {}, -1, 1e300],
-                     "flag": ["true", 1, 0, None]}[field["kind"]]
-            if field["kind"] in ("count", "number"):
-                wrong.append(float(field["most"]) * 2)
-                if float(field["least"]) > 0:
-                    wrong.append(float(field["least"]) / 2 if field["kind"] == "number" else 0)
-            for value in wrong:
-                found = faults({"workload": dict(base[task], **{name: value})}, "/v1/sizing")
-                self.assertIn(pointer, {p for p, _ in found}, (name, value, found))
+            self.assertTrue(field["tasks"] or field["media_tasks"], name)
+            self.check_tasks(name, field, field["tasks"], tokens)
+            self.check_tasks(name, field, field["media_tasks"], pictures)
+            if field["tasks"]:
+                self.check_values(name, field, tokens[field["tasks"][0]])
+            if field["media_tasks"]:
+                self.check_values(name, field, pictures[field["media_tasks"][0]])
+
+    # Fields that only some methods or models of their task take.
+    OF_SOME = {"method", "lora_rank", "lora_targets", "adapter_size", "prefix_tokens",
+               "optimizer_in_backward", "target_length", "prior_preservation",
+               "seconds", "fps", "audio_hours", "beams", "images_per_request", "width", "height", "frames"}
+
+    def check_tasks(self, name, field, tasks, bases):
+        pointer = "/workload/" + name
+        value = {"enum": (field.get("values") or ["x"])[-1], "flag": True,
+                 "count": int(float(field["most"])),
+                 "number": float(field["most"])}[field["kind"]]
+        for task, base in bases.items():
+            found = set()
+            answer = service.post("/v1/sizing", {"workload": dict(base, **{name: value})})
+            if answer.status_code == 422:
+                found = {(e["pointer"], e["code"]) for e in answer.json()["errors"]}
+            if task not in tasks:
+                self.assertIn((pointer, "not_applicable"), found, task)
+                continue
+            self.assertNotIn((pointer, "not_applicable"),
+                             found if name not in self.OF_SOME else set(), task)
+            self.assertNotIn((pointer, "out_of_range"), found)
+            self.assertNotIn((pointer, "type"), found)
+
+    def check_values(self, name, field, base):
+        pointer = "/workload/" + name
+        wrong = {"enum": ["no-such", "", 1, None, [], {}, "x" * 300],
+                 "count": ["1", 1.5, None, True, [], 10 ** 30, -10 ** 30],
+                 "number": ["1", None, True, {}, -1, 1e300],
+                 "flag": ["true", 1, 0, None]}[field["kind"]]
+        if field["kind"] in ("count", "number"):
+            wrong.append(float(field["most"]) * 2)
+            if float(field["least"]) > 0:
+                wrong.append(float(field["least"]) / 2 if field["kind"] == "number" else 0)
+        for value in wrong:
+            found = faults({"workload": dict(base, **{name: value})}, "/v1/sizing")
+            self.assertIn(pointer, {p for p, _ in found}, (name, value, found))
 
     def test_whole_numbers_may_be_written_as_reals(self):
         for value in (4096, 4096.0, 4.096e3):
@@ -187,6 +207,12 @@ class Fields(unittest.TestCase):
                          {("/workload/model", "unknown_model")},
                          {("/workload/method", "required")})
         self.assertEqual(set(faults({"workload": 7})), {("/workload", "type")})
+
+    def test_a_model_that_is_not_known_may_take_any_field(self):
+        asked = {"task": "inference", "model": "nobody/draws", "steps": 20, "items": 5, "prompt_tokens": 7}
+        self.assertEqual(set(faults({"workload": asked})), {("/workload/model", "unknown_model")})
+        self.assertEqual(set(faults({"workload": dict(asked, steps=0)})),
+                         {("/workload/model", "unknown_model"), ("/workload/steps", "out_of_range")})
 
     def test_a_limit_for_the_whole_of_no_amount_of_work_is_refused(self):
         limits = {"deadline_hours": 5, "max_total_usd": 100}

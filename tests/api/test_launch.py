@@ -229,6 +229,24 @@ class Tasks(unittest.TestCase):
         text = launch((SERVE[0], SERVE[1] + " weight_format=awq"), weights="awq")
         self.assertIn("MODEL must name a checkpoint", text["skypilot"]["task"])
 
+    def test_what_hears_and_sees(self):
+        whisper = "openai/whisper-large-v3"
+        # Its decoder holds 448 tokens, however long the sound.
+        run = sky((whisper, "task=inference seconds=600"), weights="fp16")["run"]
+        self.assertEqual(flags(run, "vllm")["--max-model-len"], "448")
+        run = sky((whisper, "task=inference engine=llama_cpp beams=5"), weights="fp16")["run"]
+        self.assertEqual(flags(run, "whisper-server")["--beam-size"], "5")
+        task = sky((whisper, "task=inference engine=ctranslate2 beams=2"), weights="int8",
+                   sequences=12)
+        self.assertIn("batch_size=12, beam_size=2", task["run"])
+        self.assertIn("int8_float16", task["run"])
+        self.assertEqual(set(task["envs"]), {"MODEL", "AUDIO"})
+        self.assertNotIn("ports", task["resources"])
+        checked_by_shell(task["run"])
+        run = sky(("Qwen/Qwen2.5-VL-7B-Instruct", "task=inference images_per_request=3"))["run"]
+        self.assertEqual(json.loads(flags(run, "vllm")["--limit-mm-per-prompt"]),
+                         {"image": 3, "video": 0})
+
     def test_what_only_the_caller_has_is_declared(self):
         """Where a script or a configuration of the caller's is needed, his folder goes along."""
         for fields, variable, files in (

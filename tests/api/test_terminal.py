@@ -223,6 +223,17 @@ class Terminal(unittest.TestCase):
             line = next(l for l in lines if l.startswith("%3d  " % item["rank"]))
             self.assertIn("%.3g x A10 24GB" % item["offer"]["count"], line)
 
+    def test_sound_is_priced_by_the_hour(self):
+        path = self.file({"workload": {"task": "inference", "model": "openai/whisper-large-v3", "mode": "batch",
+                                       "audio_hours": 2000}, "limit": 1})
+        done = run("recommend", path, data=self.folder.name)
+        self.assertIn(" $/AUDIO-H ", done.stdout)
+        self.assertNotIn("$/MTOK", done.stdout)
+        # The 1500 frames that its encoder takes are not of the 448 tokens that it writes.
+        self.assertNotIn("beyond_context", done.stdout)
+        self.assertRegex(run("recommend", path, "--explain", "1", data=self.folder.name).stdout,
+                         r"(?m)^  an hour of sound +\$")
+
     def test_what_is_odd_about_a_workload_is_told(self):
         body = {"workload": {"task": "inference", "model": "intfloat/e5-large-v2",
                              "prompt_tokens": 4000}}

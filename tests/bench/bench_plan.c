@@ -264,44 +264,18 @@ static double measure_filters(const struct recommend_request *asked,
 	return worst;
 }
 
-/* A market of 400 shapes: of those of a larger one, evenly spread. */
 #define ANSWER_SHAPES 400
 #define ANSWER_OFFERS 14000
-
-static struct catalogue *make_answer_catalogue(struct market *market)
-{
-	struct market larger;
-	struct catalogue *whole, *catalogue;
-
-	market_init(&larger, ANSWER_OFFERS);
-	market_add_random(&larger, ANSWER_OFFERS, 1);
-	market_init(market, ANSWER_OFFERS);
-	whole = market_build(&larger);
-	for (uint32_t i = 0; whole && i < whole->lists_count; i++) {
-		const struct offer_list *list = &whole->lists[i];
-		uint64_t number = (uint64_t)list->shape * ANSWER_SHAPES;
-
-		if (number / whole->shapes_count == (number + ANSWER_SHAPES) / whole->shapes_count)
-			continue;
-		for (uint32_t j = 0; j < list->count; j++)
-			market->offers[market->count++] =
-				whole->offers[whole->by_price[list->first + j]];
-	}
-	catalogue = market_build(market);
-	if (!whole || !catalogue)
-		exit(1);
-	catalogue_free(whole);
-	market_release(&larger);
-	return catalogue;
-}
 
 /* Whole answers to new workloads, with remedies, against the targets. */
 static void measure_answers(const char *only)
 {
 	struct market market;
-	struct catalogue *catalogue = make_answer_catalogue(&market);
+	struct catalogue *catalogue = market_build_shapes(&market, ANSWER_OFFERS, ANSWER_SHAPES);
 	double sum = 0, worst = 0;
 
+	if (!catalogue)
+		exit(1);
 	printf("New workloads over %u shapes, %u offers, ms of CPU of the whole answer, remedies "
 	       "included\n",
 	       catalogue->shapes_count, catalogue->offers_count);

@@ -24,7 +24,7 @@ static double evaluate(const struct model *model, enum task task, long rounds)
 	const struct accelerator *card = accelerator_find("H100 SXM5 80GB");
 	struct workload workload = {.architecture = &model->architecture,
 				    .task = (int)task,
-				    .given = 1ull << WORKLOAD_task};
+				    .given = WORKLOAD_BIT(WORKLOAD_task)};
 	struct fabric fabric = fabric_of_accelerator(card, 8);
 	struct error error = {0};
 	double sum = 0;

@@ -20,18 +20,6 @@ def _(t):
     t.assertGreater(large, 8 * small)
 
 
-@case("G1", "Diffusion, speech and music are refused by name: none is sized as if it were a language model")
-def _(t):
-    pipeline = {"_class_name": "StableDiffusionXLPipeline", "_diffusers_version": "0.19.0",
-                "unet": ["diffusers", "UNet2DConditionModel"]}
-    for model in ("stabilityai/stable-diffusion-xl-base-1.0", {"config": pipeline},
-                  "openai/whisper-large-v3", "facebook/musicgen-large"):
-        answer = post("/v1/recommendations", {"workload": serve(model)})
-        t.assertEqual(answer.status_code, 422)
-        t.assertIn("/workload/model", answer.json()["errors"][0]["pointer"])
-        t.assertIn(answer.json()["code"], ("unknown_model", "unsupported", "invalid_request"))
-
-
 @case("G2a", "Models of 7 to 13B in 4 bits fit one card of 24 GB, and 13B in 16 bits does not")
 def _(t):
     for model in ("meta-llama/Llama-2-7b-hf", LLAMA_8B, LLAMA_13B):
