@@ -27,6 +27,9 @@
 	X(TEXT, log_level, "info", "debug, info, warning or error")                                \
 	X(COUNT, threads, "0", "HTTP worker threads; 0 = one a core")                              \
 	X(COUNT, connections, "4096", "most open client connections")                              \
+	X(SECONDS, wait_seconds, "25", "longest that a request may wait for news (wait=)")         \
+	X(COUNT, long_polls, "3072", "most requests that wait for news at once; 0 = no limit")     \
+	X(COUNT, long_polls_a_caller, "256", "of one caller or address; 0 = no limit")             \
 	X(SECONDS, idle_timeout_seconds, "620", "idle keep-alive; longer than any gateway's")      \
 	X(SECONDS, head_timeout_seconds, "10", "a request's head must arrive within")              \
 	X(SECONDS, body_timeout_seconds, "30", "a request's body must arrive within")              \
@@ -37,7 +40,21 @@
 	X(TEXT, base_path, "", "path before every route, where a gateway leaves one: /gpupick")    \
 	X(TEXT, cors_origins, "",                                                                  \
 	  "other sites whose pages may read answers: https://a.example, or *")                     \
+	X(TEXT, auth, "off", "who may call: off, keys, header (a trusted proxy's word), or both")  \
+	X(TEXT, auth_header, "X-Auth-Request-Email", "names the caller, from trusted proxies")     \
+	X(TEXT, auth_scopes_header, "", "names the caller's scopes, from trusted proxies")         \
+	X(TEXT, identity_scopes, "read", "scopes of callers that a proxy names")                   \
+	X(TEXT, anonymous_scopes, "auto",                                                          \
+	  "scopes without a credential; auto: read when auth is off, none when it is on")          \
+	X(TEXT, api_keys, "", "file of API keys, beside those in the database")                    \
+	X(FLAG, ops_auth, "false", "/metrics needs a credential with the scope admin")             \
+	X(COUNT, limit_requests, "0", "requests a caller may make in the next; 0 = no limit")      \
+	X(SECONDS, limit_seconds, "60", "time in which a caller's limit is restored")              \
 	X(TEXT, access_log, "all", "access lines: all, errors or off")                             \
+	X(COUNT, compress_bytes, "1024",                                                           \
+	  "least answer that is compressed for who takes gzip; 0 = none")                          \
+	X(TEXT, server_timing, "asked",                                                            \
+	  "Server-Timing in answers: off, asked (Prefer: server-timing) or all")                   \
 	X(FLAG, reuse_port, "false", "SO_REUSEPORT: a new process may bind before the old ends")   \
 	X(SECONDS, drain_seconds, "0", "wait after readiness turns 503, before closing")           \
 	X(SECONDS, grace_seconds, "25", "most that running requests may take while stopping")      \
@@ -89,9 +106,10 @@ const char *config_provider(const struct config *config, const char *provider, c
 
 void config_help(FILE *stream);
 
-/* Calls `report` for each GPUPICK_ variable that nothing reads but that is spelled nearly like one.
- */
-void config_misspelled(void (*report)(const char *name, const char *nearest));
+/* Calls `report` for each GPUPICK_ variable that is set and that nothing reads, as far as it can be
+ * known to be meant for this program: spelled nearly like a setting, or ending like one of a
+ * provider's. `nearest` is "" when none is near. */
+void config_unread(void (*report)(const char *name, const char *nearest, const char *why));
 
 /* Every setting and where it came from, secrets masked, for `check-config` and the start's log. */
 void config_print(const struct config *config, FILE *stream);

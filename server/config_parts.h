@@ -1,6 +1,7 @@
 /*
- * What the files of the configuration share: config.c (values, environment), config_flag.c
- * (arguments), config_text.c (help, printing). Nobody else includes this.
+ * What the files of the configuration share: config.c (the whole, environment),
+ * config_value.c (what values mean), config_flag.c (arguments), config_text.c (help, printing).
+ * Nobody else includes this.
  */
 #ifndef SERVER_CONFIG_PARTS_H
 #define SERVER_CONFIG_PARTS_H
@@ -53,6 +54,10 @@ bool config_set(struct config *config, enum config_setting setting, const char *
 		enum config_source source, struct error *error);
 bool config_derive(struct config *config, const char *name, const char *suffix, const char *value,
 		   enum config_source source, struct error *error);
+/* What `rule` says is wrong with `text`, with the setting's name before it. */
+bool config_check(bool (*rule)(const char *text, struct error *error), const char *text,
+		  const char *name, struct error *error);
+bool config_check_url(const char *name, const char *text, struct error *error);
 bool config_read_secret(const char *name, const char *path, struct arena *arena, const char **out,
 			struct error *error);
 

@@ -90,9 +90,59 @@ void config_print(const struct config *config, FILE *stream)
 			sources[at->source]);
 }
 
-void config_misspelled(void (*report)(const char *name, const char *nearest))
+/* Is `variable` the key of a provider with a feed that takes one? */
+static bool takes_key(const char *variable)
 {
-	char known[CONFIG_SETTINGS][CONFIG_NAME_TEXT];
+	char known[CONFIG_NAME_TEXT];
+
+	for (size_t i = 0; i < providers_count; i++) {
+		config_variable(known, providers[i]->id, "KEY");
+		if (strcmp(known, variable) == 0)
+			return has_key(providers[i]->id);
+	}
+	return false;
+}
+
+/* The ending of a provider's variable, also with _FILE behind it; NULL when it has none such. */
+static const char *suffix_of(const char *variable)
+{
+	size_t length = strlen(variable);
+
+	if (length > 5 && strcmp(variable + length - 5, "_FILE") == 0)
+		length -= 5;
+	for (size_t i = 0; i < CONFIG_SUFFIXES; i++) {
+		size_t end = strlen(config_suffixes[i]);
+
+		if (length > end + 1 && variable[length - end - 1] == '_' &&
+		    strncmp(variable + length - end, config_suffixes[i], end) == 0)
+			return config_suffixes[i];
+	}
+	return NULL;
+}
+
+/* The variable with that ending of the provider that is called most like it, or "". */
+static void find_nearest(const char *variable, const char *suffix, char out[CONFIG_NAME_TEXT])
+{
+	const size_t prefix = strlen(CONFIG_PREFIX);
+	unsigned best = (unsigned)(strlen(variable) - prefix - strlen(suffix)) / 3 + 1;
+
+	*out = '\0';
+	for (size_t i = 0; i < providers_count; i++) {
+		char known[CONFIG_NAME_TEXT];
+		unsigned distance;
+
+		config_variable(known, providers[i]->id, suffix);
+		distance = names_distance(known + prefix, variable + prefix, best);
+		if (distance < best) {
+			best = distance;
+			memcpy(out, known, sizeof(known));
+		}
+	}
+}
+
+void config_unread(void (*report)(const char *name, const char *nearest, const char *why))
+{
+	char known[CONFIG_SETTINGS][CONFIG_NAME_TEXT], provider[CONFIG_NAME_TEXT];
 	const char *texts[CONFIG_SETTINGS];
 	struct names names = {texts, CONFIG_SETTINGS};
 
@@ -104,17 +154,28 @@ void config_misspelled(void (*report)(const char *name, const char *nearest))
 	for (char **at = environ; *at; at++) {
 		char argument[CONFIG_NAME_TEXT + 8], name[CONFIG_NAME_TEXT];
 		size_t length = strcspn(*at, "=");
+		const char *nearest, *suffix;
 		struct config_flag flag;
-		const char *nearest;
 
 		if (strncmp(*at, CONFIG_PREFIX, strlen(CONFIG_PREFIX)) != 0 ||
-		    length >= sizeof(name))
+		    length >= sizeof(name) || !(*at)[length] || !(*at)[length + 1])
 			continue;
 		memcpy(name, *at, length);
 		name[length] = '\0';
-		nearest = names_nearest(&names, name + strlen(CONFIG_PREFIX));
 		snprintf(argument, sizeof(argument), "--%s", name + strlen(CONFIG_PREFIX));
-		if (nearest && !config_match_flag(&flag, argument))
-			report(name, nearest - strlen(CONFIG_PREFIX));
+		suffix = suffix_of(name);
+		if (config_match_flag(&flag, argument)) {
+			if (flag.setting == CONFIG_SETTINGS && strcmp(flag.suffix, "KEY") == 0 &&
+			    !takes_key(flag.name))
+				report(name, "", "no feed of this provider takes a key");
+			continue;
+		}
+		nearest = names_nearest(&names, name + strlen(CONFIG_PREFIX));
+		if (nearest) {
+			report(name, nearest - strlen(CONFIG_PREFIX), "there is no such setting");
+		} else if (suffix) {
+			find_nearest(name, suffix, provider);
+			report(name, provider, "there is no provider of this name");
+		}
 	}
 }

@@ -46,6 +46,7 @@ struct history {
 	enum history_step step;		  /* HISTORY_CHANGE: as it is kept */
 	int64_t after_us, after_sequence; /* only items behind this one; after_us 0 = all */
 	size_t limit;
+	bool is_public; /* asked by who may not see a company's own prices */
 
 	/* Read. */
 	char epoch[EPOCH_TEXT];

@@ -44,7 +44,7 @@ static void keep(void *context, struct plan_table *table)
 		memo_release(kept->plans, item);
 }
 
-struct kept *kept_new(struct kept_counts *counts)
+struct kept *kept_new(struct kept_counts *counts, size_t offers)
 {
 	struct kept *kept = calloc(1, sizeof(*kept));
 
@@ -52,8 +52,10 @@ struct kept *kept_new(struct kept_counts *counts)
 		return NULL;
 	kept->plans = memo_new(KEPT_PLANS_BYTES_MAX, free_table, &counts->plans);
 	kept->answers = memo_new(KEPT_ANSWERS_BYTES_MAX, free, &counts->answers);
+	kept->pages = memo_new(KEPT_PAGES_BYTES_MAX, free, &counts->pages);
+	kept->fragments = fragments_new(offers, KEPT_FRAGMENTS_BYTES_MAX, &counts->fragments);
 	kept->keeper = (struct plan_keeper){kept, find, release, keep};
-	if (!kept->plans || !kept->answers) {
+	if (!kept->plans || !kept->answers || !kept->pages || !kept->fragments) {
 		kept_free(kept);
 		return NULL;
 	}
@@ -66,6 +68,8 @@ void kept_free(struct kept *kept)
 		return;
 	memo_free(kept->plans);
 	memo_free(kept->answers);
+	memo_free(kept->pages);
+	fragments_free(kept->fragments);
 	free(kept);
 }
 
@@ -117,7 +121,7 @@ struct family {
 };
 
 static const struct family families[] = {
-	{"gpupick_kept_hits_total", "counter", "Plans and answers at hand.",
+	{"gpupick_kept_hits_total", "counter", "Plans, answers, pages and fragments at hand.",
 	 offsetof(struct memo_counts, hits), false},
 	{"gpupick_kept_misses_total", "counter", "Those that were not.",
 	 offsetof(struct memo_counts, misses), false},
@@ -137,16 +141,25 @@ static double value_of(const struct family *family, const struct memo_counts *co
 	return (double)atomic_load((const _Atomic uint64_t *)(const void *)at);
 }
 
-void kept_render(const struct kept_counts *counts, struct writer *writer)
+void kept_render(const struct kept_counts *counts, const struct memo_counts *coded,
+		 struct writer *writer)
 {
+	const struct {
+		const char *name;
+		const struct memo_counts *counts;
+	} kinds[] = {{"plans", &counts->plans},
+		     {"answers", &counts->answers},
+		     {"pages", &counts->pages},
+		     {"fragments", &counts->fragments},
+		     {"gzip", coded}};
+
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		const struct family *family = &families[i];
 
 		writer_format(writer, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help,
 			      family->name, family->type);
-		writer_format(writer, "%s{what=\"plans\"} %.17g\n", family->name,
-			      value_of(family, &counts->plans));
-		writer_format(writer, "%s{what=\"answers\"} %.17g\n", family->name,
-			      value_of(family, &counts->answers));
+		for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
+			writer_format(writer, "%s{what=\"%s\"} %.17g\n", family->name,
+				      kinds[kind].name, value_of(family, kinds[kind].counts));
 	}
 }

@@ -158,6 +158,13 @@ void log_event(enum log_level level, const char *message, ...)
 	write_all(line.bytes, line.length);
 }
 
+static void put_trace(struct line *line, const struct log_access *access)
+{
+	put_field(line, "trace_id", access->trace_id);
+	put_field(line, "span_id", access->span_id);
+	put_field(line, "parent_id", access->parent_id);
+}
+
 void log_access(const struct log_access *access)
 {
 	struct line line;
@@ -167,13 +174,15 @@ void log_access(const struct log_access *access)
 	begin(&line, LOG_INFO, "request");
 	put_field(&line, "request_id", access->request_id);
 	if (*access->trace_id)
-		put_field(&line, "trace_id", access->trace_id);
+		put_trace(&line, access);
 	put_field(&line, "method", access->method);
 	put_field(&line, "route", access->route);
 	put_number(&line, "status", access->status);
 	put_number(&line, "duration_us", access->duration_us);
 	put_number(&line, "bytes", (long long)access->bytes);
 	put_field(&line, "client", access->client);
+	if (*access->caller)
+		put_field(&line, "caller", access->caller);
 	if (*access->scheme)
 		put_field(&line, "scheme", access->scheme);
 	if (*access->host)

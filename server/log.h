@@ -22,7 +22,9 @@ void log_event(enum log_level level, const char *message, ...) __attribute__((se
 
 /* One access line. Durations in microseconds. Gathered per thread until log_flush(). */
 struct log_access {
-	const char *request_id, *trace_id, *method, *route, *client;
+	const char *request_id, *method, *route, *client;
+	const char *trace_id, *span_id, *parent_id; /* or "" */
+	const char *caller;			    /* "key:ID", "identity:NAME", or "" */
 	const char *scheme, *host; /* as the client asked, told by a proxy; or "" */
 	unsigned status;
 	int64_t duration_us;

@@ -8,6 +8,7 @@
 #include "server/log.h"
 #include "server/serve.h"
 #include "server/store/store.h"
+#include "server/verb_key.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -68,6 +69,7 @@ static int ingest_now(const struct config *config, const struct ingest_options *
 
 	error_init(&error, NULL);
 	log_configure(config->log_level);
+	serve_report_unread();
 	signal(SIGPIPE, SIG_IGN);
 	if (!metrics || !fetch_global_init()) {
 		fputs("gpupick ingest: out of memory\n", stderr);
@@ -138,6 +140,7 @@ static int verb_check_config(const struct config *config, int argc, char **argv)
 {
 	if (argc > 0)
 		return usage("check-config", "unknown operand", argv[0]);
+	serve_report_unread();
 	config_print(config, stdout);
 	return EXIT_SUCCESS;
 }
@@ -176,6 +179,8 @@ static const struct verb verbs[] = {
 	 "keep the prices fresh", verb_ingest},
 	{"parse", "PROVIDER [FILE]", "what a provider's payload would become", ingest_verb_parse},
 	{"migrate", "", "bring the database up to date", verb_migrate},
+	{"key", "new NAME [--scopes ...] [--expires 90d|DATE] | list | revoke ID [--file PATH]",
+	 "who may call: API keys", verb_key},
 	{"size", "FILE|- [--json]", "the memory of a workload", terminal_size},
 	{"recommend", "FILE|- [--json | --explain N | --launch skypilot|dstack|command[:N]]",
 	 "ranked instances for a workload; all about one; what starts it", terminal_recommend},
@@ -196,6 +201,23 @@ static int help(FILE *stream)
 	      "  gpupick version\n",
 	      stream);
 	return stream == stdout ? EXIT_SUCCESS : EXIT_USAGE;
+}
+
+/* `gpupick help`, `gpupick help config`, `gpupick help VERB`. */
+static int help_about(const char *topic)
+{
+	if (strcmp(topic, "config") == 0) {
+		config_help(stdout);
+		return EXIT_SUCCESS;
+	}
+	for (size_t i = 0; i < VERBS; i++) {
+		if (strcmp(verbs[i].name, topic) == 0) {
+			printf("gpupick %s %s\n\t%s\n", verbs[i].name, verbs[i].operands,
+			       verbs[i].help);
+			return EXIT_SUCCESS;
+		}
+	}
+	return *topic ? usage("help", "there is none about", topic) : help(stdout);
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
@@ -229,10 +251,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 	    (argc > 2 && strcmp(argv[2], "--help") == 0)) {
-		if (argc < 3 || strcmp(argv[2], "config") != 0)
-			return help(stdout);
-		config_help(stdout);
-		return EXIT_SUCCESS;
+		return help_about(argc > 2 && strcmp(name, "help") == 0 ? argv[2] : "");
 	}
 	for (size_t i = 0; i < VERBS; i++) {
 		if (strcmp(verbs[i].name, name) == 0)

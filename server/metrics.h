@@ -22,6 +22,18 @@ void metrics_in_flight(struct metrics *metrics, int change);
 void metrics_waiting(struct metrics *metrics, int change); /* of those, for the database */
 void metrics_connections(struct metrics *metrics, int change);
 
+/* Long polls: how many wait, and how each ended. */
+enum metrics_poll {
+	METRICS_POLL_NEWS,
+	METRICS_POLL_TIMEOUT,
+	METRICS_POLL_LEFT, /* its client did */
+	METRICS_POLL_STOP,
+	METRICS_POLLS
+};
+void metrics_poll_begins(struct metrics *metrics);
+void metrics_poll_ends(struct metrics *metrics, enum metrics_poll how);
+void metrics_delta_expired(struct metrics *metrics); /* a cursor was answered 410 */
+
 enum metrics_rejection {
 	METRICS_REJECTED_FRAMING,
 	METRICS_REJECTED_TARGET,
@@ -30,6 +42,7 @@ enum metrics_rejection {
 	METRICS_REJECTED_TOO_LARGE,
 	METRICS_REJECTED_CONNECTIONS,
 	METRICS_REJECTED_BUSY,
+	METRICS_REJECTED_POLLS,
 	METRICS_REJECTIONS
 };
 void metrics_rejected(struct metrics *metrics, enum metrics_rejection reason);
@@ -44,10 +57,10 @@ struct metrics_snapshot {
 void metrics_set_snapshot(struct metrics *metrics, const struct metrics_snapshot *snapshot);
 
 struct metrics_ingest {
-	const char *result; /* "ok", "http", "timeout", "parse", "auth", "rate_limited", "empty",
-			       "held" */
-	int64_t finished_us, duration_us, bytes;
-	int64_t rows_seen, rows_accepted, rows_rejected, rows_unmapped, changes;
+	const char *result; /* an outcome, as in apply.h */
+	int64_t finished_us, duration_us, refresh_seconds, requests, bytes;
+	int64_t rows_seen, rows_accepted, rows_rejected, rows_unmapped, rows_usual, changes;
+	const int64_t *refused; /* by enum rejection; NULL: not known */
 };
 /* provider: index in the providers table. */
 void metrics_ingest_run(struct metrics *metrics, size_t provider, const struct metrics_ingest *run);

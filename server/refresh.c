@@ -1,11 +1,11 @@
 /*
  * The refresh thread: see refresh.h.
  *
- * What the next catalogue is made of: the offers of the current one (they lie sorted by id), with
- * the changes merged in. Three things bring a new one: prices changed (the clock's version), feeds
- * were refreshed without a change (its status: the offers' dates move), or a feed turned stale by
- * the mere passing of time, which needs no database. The last two are paced, since they cost a
- * whole build.
+ * What the next catalogue is made of: the offers of the current one (they lie by id in two halves),
+ * with the changes merged in. Three things bring a new one: prices changed (the clock's version),
+ * feeds were refreshed without a change (its status: the offers' dates move), or a feed turned
+ * stale by the mere passing of time, which needs no database. The last two are paced, since they
+ * cost a whole build.
  */
 #include "server/refresh.h"
 

@@ -2,6 +2,7 @@
 #include "server/refresh_merge.h"
 
 #include "server/clock.h"
+#include "server/refresh_past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static int compare_ids(const void *left, const void *right)
 
 struct merge {
 	struct arena arena;
-	struct offer *offers; /* by id, on sale only: the order that the catalogue will have */
+	struct offer *offers; /* by id, on sale only */
 	bool *follows_feed;   /* malloc'ed: becomes the book's */
 	size_t count;
 };
@@ -32,6 +33,22 @@ static void put(struct merge *merge, const struct offer *offer, bool follows_fee
 	merge->count++;
 }
 
+/* The places of a catalogue's offers by id, whichever half they lie in. */
+static uint32_t *by_id(struct arena *arena, const struct catalogue *catalogue, size_t count)
+{
+	uint32_t *out = arena_array(arena, count, sizeof(*out));
+	uint32_t open = 0, own = count ? catalogue->public_count : 0;
+
+	for (size_t i = 0; i < count && out; i++) {
+		bool is_own = open == catalogue->public_count ||
+			      (own < count &&
+			       catalogue_id(catalogue, own) < catalogue_id(catalogue, open));
+
+		out[i] = is_own ? own++ : open++;
+	}
+	return out;
+}
+
 static bool merge_offers(struct merge *merge, const struct book *book, const struct catalogue *base,
 			 const struct store_view *view)
 {
@@ -39,21 +56,27 @@ static bool merge_offers(struct merge *merge, const struct book *book, const str
 	size_t old_count = base && !is_all ? base->offers_count : 0;
 	size_t new_count = view ? view->offers_count : 0;
 	const struct offer **new = arena_array(&merge->arena, new_count, sizeof(*new));
+	const uint32_t *old = by_id(&merge->arena, base, old_count);
 
 	merge->offers = arena_array(&merge->arena, old_count + new_count, sizeof(*merge->offers));
 	merge->follows_feed = malloc(old_count + new_count + 1);
-	if (!new || !merge->offers || !merge->follows_feed)
+	if (!new || !old || !merge->offers || !merge->follows_feed)
 		return false;
 	for (size_t i = 0; i < new_count; i++)
 		new[i] = &view->offers[i];
 	if (new_count)
 		qsort(new, new_count, sizeof(struct offer *), compare_ids);
 	for (size_t i = 0, j = 0; i < old_count || j < new_count;) {
-		if (j == new_count || (i < old_count && base->offers[i].id < new[j]->id)) {
-			put(merge, &base->offers[i], book->is_complete && book->follows_feed[i]);
+		uint64_t id = i < old_count ? catalogue_id(base, old[i]) : 0;
+
+		if (j == new_count || (i < old_count && id < new[j]->id)) {
+			struct offer offer;
+
+			catalogue_read(base, old[i], &offer);
+			put(merge, &offer, book->is_complete && book->follows_feed[old[i]]);
 			i++;
 		} else {
-			i += i < old_count && base->offers[i].id == new[j]->id;
+			i += i < old_count && id == new[j]->id;
 			put(merge, new[j], view->follows_feed[new[j] - view->offers]);
 			j++;
 		}
@@ -132,6 +155,23 @@ static struct provider_status *copy_providers(struct merge *merge, const struct 
 	return to;
 }
 
+/* From the order of ids to that of the catalogue: private offers behind. */
+static bool part_follows(struct merge *merge)
+{
+	bool *behind = arena_array(&merge->arena, merge->count, sizeof(*behind));
+	size_t kept = 0, moved = 0;
+
+	for (size_t i = 0; i < merge->count && behind; i++) {
+		if (offer_is_private(&merge->offers[i]))
+			behind[moved++] = merge->follows_feed[i];
+		else
+			merge->follows_feed[kept++] = merge->follows_feed[i];
+	}
+	if (behind && moved)
+		memcpy(merge->follows_feed + kept, behind, moved * sizeof(*behind));
+	return behind;
+}
+
 struct catalogue *book_build(struct book *book, const struct catalogue *base,
 			     const struct store_view *view, struct error *error)
 {
@@ -139,10 +179,12 @@ struct catalogue *book_build(struct book *book, const struct catalogue *base,
 	struct provider_status *providers;
 	struct catalogue *next = NULL;
 	struct merge merge = {.count = 0};
+	struct past past;
 
 	arena_init(&merge.arena, ARENA_BYTES);
 	providers = copy_providers(&merge, base, view, &input.providers_count);
-	if (!providers || !merge_offers(&merge, book, base, view)) {
+	if (!providers || !merge_offers(&merge, book, base, view) ||
+	    !past_build(&past, &merge.arena, base, view)) {
 		error_set(error, ERROR_INTERNAL, "no memory for the next snapshot");
 		goto out;
 	}
@@ -154,8 +196,17 @@ struct catalogue *book_build(struct book *book, const struct catalogue *base,
 	input.built_at_us = view ? clock_wall_us() : base->built_at_us;
 	input.offers = merge.offers;
 	input.offers_count = merge.count;
+	input.changes_from = past.changes_from;
+	input.gone = past.gone;
+	input.gone_count = past.gone_count;
+	input.states = past.states;
+	input.states_count = past.states_count;
 	input.unmapped = view ? view->unmapped : base->unmapped;
 	input.unmapped_count = view ? view->unmapped_count : base->unmapped_count;
+	if (!part_follows(&merge)) {
+		error_set(error, ERROR_INTERNAL, "no memory for the next snapshot");
+		goto out;
+	}
 	next = catalogue_build(&input, error);
 	if (next) {
 		bool is_complete = view ? true : book->is_complete;

@@ -4,9 +4,12 @@
  */
 #include "server/serve.h"
 
+#include "server/api/price_versions.h"
 #include "server/clock.h"
+#include "server/http/coding.h"
 #include "server/http/http.h"
 #include "server/ingest/fetch.h"
+#include "server/keyring.h"
 #include "server/later.h"
 #include "server/log.h"
 #include "server/notify.h"
@@ -19,13 +22,16 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DESCRIPTORS_APART_FROM_CLIENTS 256
+#define PRICES_WITHIN_SECONDS 30 /* else the port is opened without them */
 
 struct service {
 	struct server server;
 	struct refresh *refresh;
 	struct ingest *ingest;
+	struct keyring *keyring; /* NULL when no keys are wanted */
 	struct http *api, *ops;
 	sigset_t signals;
 };
@@ -56,16 +62,22 @@ static void raise_descriptor_limit(const struct config *config)
 			  NULL);
 }
 
-static void report_misspelled(const char *name, const char *nearest)
+static void report_unread(const char *name, const char *nearest, const char *why)
 {
-	log_event(LOG_WARNING, "unknown variable", "name", name, "nearest", nearest, NULL);
+	log_event(LOG_WARNING, "unknown variable", "name", name, "nearest", nearest, "detail", why,
+		  NULL);
+}
+
+void serve_report_unread(void)
+{
+	config_unread(report_unread);
 }
 
 /* Before any thread exists. */
 static bool prepare(struct service *service, const struct config *config, struct error *error)
 {
 	log_configure(config->log_level);
-	config_misspelled(report_misspelled);
+	serve_report_unread();
 	sigemptyset(&service->signals);
 	sigaddset(&service->signals, SIGTERM);
 	sigaddset(&service->signals, SIGINT);
@@ -108,30 +120,22 @@ static bool open_ops_port(struct service *service, bool is_needed, struct error 
 	return true;
 }
 
-static bool start(struct service *service, const struct ingest_options *ingest, bool has_api,
-		  struct error *error)
+/* Who may call, and how often. */
+static bool start_guard(struct service *service, struct error *error)
 {
-	const struct config *config = service->server.config;
-	struct metrics *metrics = service->server.metrics;
+	struct server *server = &service->server;
+	const struct config *config = server->config;
 
-	if (has_api) {
-		service->server.slot = snapshot_slot_new();
-		if (!service->server.slot)
-			return error_set(error, ERROR_INTERNAL, "out of memory");
-		service->refresh = refresh_start(config, service->server.slot, metrics, error);
-		if (!service->refresh)
-			return false;
-		if (config->database_url[0] &&
-		    !(service->server.later = later_start(config->database_url, error)))
-			return false;
-	}
-	if (!open_ops_port(service, has_api, error))
+	if (auth_wants_keys(config) && (*config->database_url || *config->api_keys) &&
+	    !(service->keyring = keyring_start(config, error)))
 		return false;
-	if (has_api && !(service->api = open_port(service, ROUTE_API, error)))
+	server->auth = auth_new(config, service->keyring, error);
+	if (!server->auth)
 		return false;
-	if (ingest && !(service->ingest = ingest_start(config, ingest, metrics, error)))
-		return false;
-	return true;
+	if (config->limit_requests > 0)
+		server->limit = limit_new(config->limit_requests, config->limit_seconds);
+	return !config->limit_requests || server->limit ||
+	       error_set(error, ERROR_INTERNAL, "out of memory");
 }
 
 /* Waits for a signal, at most `seconds`; negative: without end. */
@@ -148,6 +152,64 @@ static int wait_signal(const struct service *service, double seconds)
 			signal_number = sigtimedwait(&service->signals, NULL, &most);
 	} while (signal_number < 0 && errno == EINTR);
 	return signal_number;
+}
+
+/*
+ * Where clients may come here at once, from a port that another process serves too or a queue that
+ * the service manager keeps: they shall not be told that nothing is loaded yet.
+ */
+static void await_prices(const struct service *service)
+{
+	const struct config *config = service->server.config;
+
+	if (!config->reuse_port && !getenv("LISTEN_FDS"))
+		return;
+	for (double left = PRICES_WITHIN_SECONDS;
+	     left > 0 && snapshot_number(service->server.slot) == 0; left -= 0.01) {
+		int signal_number = wait_signal(service, 0.01);
+
+		if (signal_number > 0) {
+			kill(getpid(), signal_number); /* once more, for run() */
+			return;
+		}
+	}
+}
+
+static bool start(struct service *service, const struct ingest_options *ingest, bool has_api,
+		  struct error *error)
+{
+	const struct config *config = service->server.config;
+	struct metrics *metrics = service->server.metrics;
+
+	if (!start_guard(service, error))
+		return false;
+	if (has_api) {
+		service->server.slot = snapshot_slot_new();
+		if (!service->server.slot)
+			return error_set(error, ERROR_INTERNAL, "out of memory");
+		service->refresh = refresh_start(config, service->server.slot, metrics, error);
+		if (!service->refresh)
+			return false;
+		if (config->database_url[0] &&
+		    !(service->server.later = later_start(config->database_url, error)))
+			return false;
+	}
+	service->server.holds =
+		holds_new((unsigned)config->long_polls, (unsigned)config->long_polls_a_caller);
+	service->server.price_versions = price_versions_new();
+	service->server.coded =
+		memo_new(CODING_KEPT_BYTES_MAX, free, &service->server.coded_counts);
+	if (!service->server.holds || !service->server.price_versions)
+		return error_set(error, ERROR_INTERNAL, "out of memory");
+	if (!open_ops_port(service, has_api, error))
+		return false;
+	if (has_api)
+		await_prices(service);
+	if (has_api && !(service->api = open_port(service, ROUTE_API, error)))
+		return false;
+	if (ingest && !(service->ingest = ingest_start(config, ingest, metrics, error)))
+		return false;
+	return true;
 }
 
 static void stop(struct service *service)
@@ -171,6 +233,12 @@ static void stop(struct service *service)
 		http_stop(service->ops, 1);
 	if (service->server.slot)
 		snapshot_slot_free(service->server.slot);
+	auth_free(service->server.auth);
+	keyring_stop(service->keyring);
+	limit_free(service->server.limit);
+	holds_free(service->server.holds);
+	price_versions_free(service->server.price_versions);
+	memo_free(service->server.coded);
 	metrics_free(service->server.metrics);
 }
 

@@ -12,4 +12,7 @@ int serve(const struct config *config, const struct ingest_options *ingest);
 /* The worker alone, with its ops port. */
 int serve_ingest(const struct config *config, const struct ingest_options *options);
 
+/* Warns in the log of variables that are set and that nothing reads. */
+void serve_report_unread(void);
+
 #endif

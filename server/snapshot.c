@@ -3,6 +3,7 @@
 #include "server/snapshot.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@ struct generation {
 	struct generation *next;
 	struct catalogue *catalogue;
 	struct kept *kept;
-	size_t references; /* one is the slot's own while it is current */
+	struct kept *public_kept; /* of its public view; NULL when that is the whole */
+	size_t references;	  /* one is the slot's own while it is current */
 };
 
 struct snapshot_slot {
@@ -18,6 +20,11 @@ struct snapshot_slot {
 	struct generation *generations; /* newest first */
 	struct generation *current;
 	struct kept_counts counts;
+	_Atomic uint64_t number;
+
+	pthread_mutex_t listener_lock; /* guards the next two, also while `told` runs */
+	void (*told)(void *listener);
+	void *listener;
 };
 
 struct snapshot_slot *snapshot_slot_new(void)
@@ -28,6 +35,8 @@ struct snapshot_slot *snapshot_slot_new(void)
 		free(slot);
 		return NULL;
 	}
+	if (slot)
+		pthread_mutex_init(&slot->listener_lock, NULL);
 	return slot;
 }
 
@@ -49,6 +58,7 @@ static void generation_free(struct generation *generation)
 	if (!generation)
 		return;
 	kept_free(generation->kept);
+	kept_free(generation->public_kept);
 	catalogue_free(generation->catalogue);
 	free(generation);
 }
@@ -60,6 +70,7 @@ void snapshot_slot_free(struct snapshot_slot *slot)
 	if (slot->current)
 		generation_free(drop(slot, slot->current));
 	pthread_mutex_destroy(&slot->lock);
+	pthread_mutex_destroy(&slot->listener_lock);
 	free(slot);
 }
 
@@ -82,7 +93,8 @@ static struct generation *generation_of(const struct snapshot_slot *slot,
 {
 	struct generation *generation = slot->generations;
 
-	while (generation && generation->catalogue != catalogue)
+	while (generation && generation->catalogue != catalogue &&
+	       generation->catalogue->public_view != catalogue)
 		generation = generation->next;
 	return generation;
 }
@@ -94,7 +106,9 @@ struct kept *snapshot_kept(struct snapshot_slot *slot, const struct catalogue *c
 	pthread_mutex_lock(&slot->lock);
 	generation = generation_of(slot, catalogue);
 	pthread_mutex_unlock(&slot->lock);
-	return generation ? generation->kept : NULL;
+	if (!generation)
+		return NULL;
+	return generation->catalogue == catalogue ? generation->kept : generation->public_kept;
 }
 
 const struct kept_counts *snapshot_kept_counts(const struct snapshot_slot *slot)
@@ -119,25 +133,50 @@ void snapshot_release(struct snapshot_slot *slot, const struct catalogue *catalo
 bool snapshot_publish(struct snapshot_slot *slot, struct catalogue *catalogue)
 {
 	struct generation *next = malloc(sizeof(*next)), *dead = NULL;
-	struct kept *kept = next ? kept_new(&slot->counts) : NULL;
+	struct kept *kept = next ? kept_new(&slot->counts, catalogue->offers_count) : NULL,
+		    *public_kept = NULL;
 	const struct catalogue *now;
 
 	if (!next)
 		return false;
+	if (catalogue->public_view != catalogue)
+		public_kept = kept_new(&slot->counts, catalogue->offers_count);
 	pthread_mutex_lock(&slot->lock);
 	now = slot->current ? slot->current->catalogue : NULL;
 	if (now && strcmp(now->epoch, catalogue->epoch) == 0 && now->version > catalogue->version) {
 		pthread_mutex_unlock(&slot->lock);
 		kept_free(kept);
+		kept_free(public_kept);
 		free(next);
 		return false;
 	}
 	if (slot->current)
 		dead = drop(slot, slot->current);
-	*next = (struct generation){
-		.next = slot->generations, .catalogue = catalogue, .kept = kept, .references = 1};
+	*next = (struct generation){.next = slot->generations,
+				    .catalogue = catalogue,
+				    .kept = kept,
+				    .public_kept = public_kept,
+				    .references = 1};
 	slot->generations = slot->current = next;
 	pthread_mutex_unlock(&slot->lock);
+	atomic_fetch_add(&slot->number, 1);
+	pthread_mutex_lock(&slot->listener_lock);
+	if (slot->told)
+		slot->told(slot->listener);
+	pthread_mutex_unlock(&slot->listener_lock);
 	generation_free(dead);
 	return true;
+}
+
+uint64_t snapshot_number(const struct snapshot_slot *slot)
+{
+	return atomic_load(&slot->number);
+}
+
+void snapshot_listen(struct snapshot_slot *slot, void (*told)(void *listener), void *listener)
+{
+	pthread_mutex_lock(&slot->listener_lock);
+	slot->told = told;
+	slot->listener = listener;
+	pthread_mutex_unlock(&slot->listener_lock);
 }

@@ -124,6 +124,9 @@ static void take_offer(struct cursor *cursor, struct offer *out)
 	out->observed_at_us = take64(cursor);
 	out->first_seen_us = take64(cursor);
 	out->last_seen_us = take64(cursor);
+	out->version = take64(cursor);
+	out->public_version = take64(cursor);
+	out->interruption_band = take32(cursor);
 	if ((unsigned)out->price_kind >= PRICE_KINDS ||
 	    (unsigned)out->availability >= AVAILABILITIES)
 		cursor->failed = true;
@@ -148,9 +151,20 @@ static void take_provider(struct cursor *cursor, struct provider_status *out)
 	out->is_stale = take64(cursor) != 0;
 }
 
-static bool take_rows(struct cursor *cursor, struct arena *arena, struct catalogue_input *out)
+static struct offer *take_offers(struct cursor *cursor, struct arena *arena, size_t *count)
 {
 	struct offer *offers;
+
+	*count = take_count(cursor, 17 * 4 + 13 * 8);
+	offers = arena_array(arena, *count, sizeof(*offers));
+	for (size_t i = 0; i < *count && offers; i++)
+		take_offer(cursor, &offers[i]);
+	return offers;
+}
+
+static bool take_rows(struct cursor *cursor, struct arena *arena, struct catalogue_input *out)
+{
+	struct offer *offers, *gone;
 	struct provider_status *providers;
 	struct unmapped *unmapped;
 
@@ -158,15 +172,14 @@ static bool take_rows(struct cursor *cursor, struct arena *arena, struct catalog
 	out->version = take64(cursor);
 	out->as_of_us = take64(cursor);
 	out->built_at_us = take64(cursor);
-	out->offers_count = take_count(cursor, 16 * 4 + 11 * 8);
-	offers = arena_array(arena, out->offers_count, sizeof(*offers));
-	for (size_t i = 0; i < out->offers_count && offers; i++)
-		take_offer(cursor, &offers[i]);
+	offers = take_offers(cursor, arena, &out->offers_count);
+	out->changes_from = take64(cursor);
+	gone = take_offers(cursor, arena, &out->gone_count);
 	out->providers_count = take_count(cursor, 5 * 4 + 10 * 8);
 	providers = arena_array(arena, out->providers_count, sizeof(*providers));
 	for (size_t i = 0; i < out->providers_count && providers; i++)
 		take_provider(cursor, &providers[i]);
-	out->unmapped_count = take_count(cursor, 2 * 4 + 3 * 8);
+	out->unmapped_count = take_count(cursor, 3 * 4 + 3 * 8);
 	unmapped = arena_array(arena, out->unmapped_count, sizeof(*unmapped));
 	for (size_t i = 0; i < out->unmapped_count && unmapped; i++) {
 		unmapped[i].provider = take_text(cursor);
@@ -174,11 +187,14 @@ static bool take_rows(struct cursor *cursor, struct arena *arena, struct catalog
 		unmapped[i].rows = take64(cursor);
 		unmapped[i].first_seen_us = take64(cursor);
 		unmapped[i].last_seen_us = take64(cursor);
+		unmapped[i].is_private = take32(cursor) != 0;
 	}
 	out->offers = offers;
+	out->gone = gone;
 	out->providers = providers;
 	out->unmapped = unmapped;
-	return offers && providers && unmapped && !cursor->failed && cursor->at == cursor->length;
+	return offers && gone && providers && unmapped && !cursor->failed &&
+	       cursor->at == cursor->length;
 }
 
 /* The whole file, malloc'ed, or NULL. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A growing buffer; the first failure sticks. */
@@ -156,6 +157,9 @@ static void save_offer(struct saving *saving, const struct offer *offer)
 	put64(rows, offer->observed_at_us);
 	put64(rows, offer->first_seen_us);
 	put64(rows, offer->last_seen_us);
+	put64(rows, offer->version);
+	put64(rows, offer->public_version);
+	put32(rows, (uint32_t)offer->interruption_band);
 }
 
 static void save_provider(struct saving *saving, const struct provider_status *status)
@@ -184,6 +188,7 @@ static void save_unmapped(struct saving *saving, const struct unmapped *unmapped
 	put64(&saving->rows, unmapped->rows);
 	put64(&saving->rows, unmapped->first_seen_us);
 	put64(&saving->rows, unmapped->last_seen_us);
+	put32(&saving->rows, unmapped->is_private);
 }
 
 static void save_rows(struct saving *saving, const struct catalogue *catalogue)
@@ -193,8 +198,16 @@ static void save_rows(struct saving *saving, const struct catalogue *catalogue)
 	put64(&saving->rows, catalogue->as_of_us);
 	put64(&saving->rows, catalogue->built_at_us);
 	put32(&saving->rows, catalogue->offers_count);
-	for (uint32_t i = 0; i < catalogue->offers_count; i++)
-		save_offer(saving, &catalogue->offers[i]);
+	for (uint32_t i = 0; i < catalogue->offers_count; i++) {
+		struct offer offer;
+
+		catalogue_read(catalogue, i, &offer);
+		save_offer(saving, &offer);
+	}
+	put64(&saving->rows, catalogue->changes_from);
+	put32(&saving->rows, catalogue->gone_count);
+	for (uint32_t i = 0; i < catalogue->gone_count; i++)
+		save_offer(saving, &catalogue->gone[i]);
 	put32(&saving->rows, catalogue->providers_count);
 	for (uint32_t i = 0; i < catalogue->providers_count; i++)
 		save_provider(saving, &catalogue->providers[i]);
@@ -221,7 +234,8 @@ static bool write_bytes(int file, const void *bytes, size_t length)
 }
 
 /* Beside, synced, then renamed: a crash leaves the old file or the new one. */
-static bool replace_file(const char *path, const struct buffer *content, struct error *error)
+static bool replace_file(const char *path, const struct buffer *content, mode_t mode,
+			 struct error *error)
 {
 	char *beside = NULL;
 	bool done;
@@ -229,7 +243,8 @@ static bool replace_file(const char *path, const struct buffer *content, struct 
 
 	if (asprintf(&beside, "%s.new", path) < 0)
 		return error_set(error, ERROR_INTERNAL, "no memory for a file name");
-	file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	unlink(beside); /* one that a crash left may have another mode */
+	file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	done = file >= 0 && write_bytes(file, content->bytes, content->length) && fsync(file) == 0;
 	if (file >= 0)
 		done = close(file) == 0 && done;
@@ -271,7 +286,8 @@ bool snapshot_save(const struct catalogue *catalogue, const char *path, struct e
 		goto out;
 	}
 	memcpy(whole.bytes, header.bytes, SNAPSHOT_HEADER_BYTES);
-	done = replace_file(path, &whole, error);
+	/* A company's own prices are not for every account of the machine. */
+	done = replace_file(path, &whole, catalogue->public_view == catalogue ? 0644 : 0640, error);
 out:
 	free(header.bytes);
 	free(whole.bytes);

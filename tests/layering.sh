@@ -23,7 +23,9 @@ breach "core may include core and these libc headers only" "$(
 		grep -vE '"core/[a-z0-9_/]+\.(h|inc)"|<(assert|ctype|float|inttypes|limits|math|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|strings)\.h>')"
 breach "libmicrohttpd belongs to server/http" "$(includes 'microhttpd\.h' '^server/http/' core server)"
 breach "libpq belongs to server/store" "$(includes 'libpq' '^server/store/' core server)"
-breach "libcurl belongs to server/ingest/fetch.c" "$(includes 'curl/' '^server/ingest/fetch' core server)"
+breach "libcurl belongs to server/ingest/fetch*.c" "$(includes 'curl/' '^server/ingest/fetch' core server)"
+breach "libcrypto belongs to server/key.c and server/ingest/providers/jwt.c" \
+	"$(includes 'openssl/' '^server/(key|ingest/providers/jwt)\.c' core server)"
 breach "jansson belongs to server/json and the providers" \
 	"$(includes 'jansson\.h' '^server/(json|ingest/providers)/' core server)"
 breach "headers show no library type" \

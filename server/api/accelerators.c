@@ -17,7 +17,27 @@ struct price_range {
 	int64_t offers, least_micros, most_micros;
 };
 
-/* Lists are presorted, so that their ends are the range of a shape's price. */
+/* The offers of one list from `first` on, in order of price: their ends are their range. */
+static void add_run(const struct catalogue *catalogue, uint32_t first, uint32_t count,
+		    struct price_range *range)
+{
+	const uint32_t *ids = catalogue->by_price + first;
+	struct offer cheapest, dearest;
+	int64_t least, most;
+
+	if (!count)
+		return;
+	catalogue_read(catalogue, ids[0], &cheapest);
+	catalogue_read(catalogue, ids[count - 1], &dearest);
+	least = offer_per_gpu_micros(&cheapest);
+	most = offer_per_gpu_micros(&dearest);
+	if (range->offers == 0 || least < range->least_micros)
+		range->least_micros = least;
+	if (range->offers == 0 || most > range->most_micros)
+		range->most_micros = most;
+	range->offers += count;
+}
+
 static void read_ranges(const struct catalogue *catalogue, const struct accelerator *accelerator,
 			struct price_range out[PRICE_KINDS])
 {
@@ -29,18 +49,12 @@ static void read_ranges(const struct catalogue *catalogue, const struct accelera
 	for (l = 0; l < catalogue->lists_count; l++) {
 		const struct offer_list *list = &catalogue->lists[l];
 		struct price_range *range = &out[list->price_kind];
-		const uint32_t *ids = catalogue->by_price + list->first;
-		int64_t least, most;
 
-		if (catalogue->shapes[list->shape].accelerator != accelerator || !list->count)
+		if (catalogue->shapes[list->shape].accelerator != accelerator)
 			continue;
-		least = price_per_gpu(&catalogue->offers[ids[0]]);
-		most = price_per_gpu(&catalogue->offers[ids[list->count - 1]]);
-		if (range->offers == 0 || least < range->least_micros)
-			range->least_micros = least;
-		if (range->offers == 0 || most > range->most_micros)
-			range->most_micros = most;
-		range->offers += list->count;
+		add_run(catalogue, list->first, list->launchable, range);
+		add_run(catalogue, list->first + list->launchable, list->count - list->launchable,
+			range);
 	}
 }
 
@@ -111,16 +125,35 @@ static void begin_answer(struct writer *writer, const struct request *request, c
 	writer_key(writer, key);
 }
 
+struct search {
+	const char *part; /* of name or architecture; NULL = any */
+	unsigned vendors; /* bits; 0 = any */
+	struct price_filter filter;
+	size_t found; /* by `part` alone */
+};
+
+static bool is_wanted(struct search *search, const struct accelerator *card)
+{
+	if (!query_finds(search->part, card->name) &&
+	    !query_finds(search->part, card->architecture))
+		return false;
+	search->found++;
+	return (!search->vendors || search->vendors >> card->vendor & 1) &&
+	       price_filter_matches_card(&search->filter, card);
+}
+
 bool api_accelerators(struct request *request, struct reply *reply, struct error *error)
 {
-	static const char *const known[] = {"vendor", NULL};
+	static const char *const known[] = {"q", "vendor", "memory_type", "formats", NULL};
+	struct search search = {0};
 	struct query_reader reader;
 	struct writer writer;
-	unsigned vendors;
 	size_t i;
 
 	query_begin(&reader, request, known, error);
-	vendors = query_enum_bits(&reader, "vendor", &vendor_names);
+	search.part = query_search(&reader);
+	search.vendors = query_enum_bits(&reader, "vendor", &vendor_names);
+	price_filter_read_cards(&reader, &search.filter);
 	if (!query_end(&reader))
 		return false;
 	if (query_not_modified(request, reply))
@@ -128,9 +161,11 @@ bool api_accelerators(struct request *request, struct reply *reply, struct error
 	begin_answer(&writer, request, "items");
 	writer_begin_array(&writer);
 	for (i = 0; i < accelerators_count; i++)
-		if (!vendors || vendors >> accelerators[i].vendor & 1)
+		if (is_wanted(&search, &accelerators[i]))
 			render_accelerator(&writer, request->catalogue, &accelerators[i]);
 	writer_end_array(&writer);
+	if (!search.found)
+		query_nothing_found(&reader, search.part, accelerator_nearest(search.part));
 	writer_key(&writer, "warnings");
 	render_warnings(&writer, &reader.warnings);
 	writer_end_object(&writer);

@@ -17,6 +17,9 @@ route_handler api_model;	   /* GET  /v1/models/{*} */
 route_handler api_providers;	   /* GET  /v1/providers */
 route_handler api_provider;	   /* GET  /v1/providers/{} */
 route_handler api_openapi;	   /* GET  /openapi.yaml */
+route_handler api_openapi_json;	   /* GET  /openapi.json */
+route_handler api_openapi_3_0;	   /* GET  /openapi-3.0.json */
+route_handler api_docs;		   /* GET  /docs */
 route_handler ops_livez, ops_readyz, ops_startupz, ops_metrics;
 
 /* What api_history waits for: a struct history (server/history.h). */

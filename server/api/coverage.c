@@ -20,13 +20,14 @@ static void add_list(const struct catalogue *catalogue, const struct offer_list 
 	out->by_kind[list->price_kind] += list->count;
 	for (i = list->first; i < list->first + list->count; i++) {
 		const struct offer_tag *tag = &catalogue->tags[i];
-		const struct offer *offer = &catalogue->offers[catalogue->by_price[i]];
+		uint32_t place = catalogue->by_price[i];
 
-		if (!regions_seen[tag->region] && *offer->region) {
+		if (!regions_seen[tag->region] && *catalogue->regions[tag->region]) {
 			regions_seen[tag->region] = true;
 			out->regions++;
 		}
-		out->bundled += strcmp(offer->source, "bundled") == 0;
+		out->bundled +=
+			strcmp(catalogue_text(catalogue, place, OFFER_SOURCE), "bundled") == 0;
 		add_time(out, tag->observed_at_us);
 	}
 }
@@ -37,16 +38,17 @@ static void add_unlisted(const struct catalogue *catalogue, const char *provider
 	uint32_t i;
 
 	for (i = 0; i < catalogue->unlisted_count; i++) {
-		const struct offer *offer = &catalogue->offers[catalogue->unlisted[i]];
+		struct offer offer;
 
-		if (strcmp(offer->provider, provider) != 0)
+		catalogue_read(catalogue, catalogue->unlisted[i], &offer);
+		if (strcmp(offer.provider, provider) != 0)
 			continue;
-		if (offer->is_mapped)
+		if (offer.is_mapped)
 			out->unpriced++;
 		else
 			out->unmapped++;
-		out->bundled += strcmp(offer->source, "bundled") == 0;
-		add_time(out, offer->observed_at_us);
+		out->bundled += strcmp(offer.source, "bundled") == 0;
+		add_time(out, offer.observed_at_us);
 	}
 }
 

@@ -8,8 +8,9 @@
 
 #define CSV_TYPE "text/csv; charset=utf-8; header=present"
 
-void csv_header(struct writer *writer);
-void csv_offer(struct writer *writer, const struct offer *offer);
+/* One cell, its comma not included. */
+void csv_text_cell(struct writer *writer, const char *text);
+void csv_time_cell(struct writer *writer, int64_t wall_us);
 
 /* With its header; the columns of the JSON items. */
 void csv_history(struct writer *writer, const struct history_item *items, size_t count);

@@ -81,8 +81,11 @@ const char *cursor_encode(struct arena *arena, const struct cursor *cursor)
 	int i;
 
 	offer_id_format(cursor->id, id);
-	text = arena_printf(arena, "%s" SEPARATOR "%" PRId64 SEPARATOR "%016" PRIx64 SEPARATOR "%s",
-			    cursor->epoch, cursor->version, cursor->filter, id);
+	text = arena_printf(arena,
+			    "%s" SEPARATOR "%" PRId64 SEPARATOR "%" PRId64 SEPARATOR
+			    "%016" PRIx64 SEPARATOR "%s",
+			    cursor->epoch, cursor->first_version, cursor->version, cursor->filter,
+			    id);
 	for (i = 0; text && i < cursor->keys_count; i++) {
 		const struct cursor_key *key = &cursor->keys[i];
 
@@ -142,6 +145,8 @@ bool cursor_decode(struct arena *arena, const char *text, struct cursor *out)
 	if (!field || strlen(field) >= EPOCH_TEXT)
 		return false;
 	memcpy(out->epoch, field, strlen(field) + 1);
+	field = next_field(&rest);
+	out->first_version = field ? strtoll(field, NULL, 10) : 0;
 	field = next_field(&rest);
 	out->version = field ? strtoll(field, NULL, 10) : 0;
 	field = next_field(&rest);

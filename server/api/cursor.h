@@ -1,9 +1,10 @@
 /*
  * Cursor: where a page of GET /v1/prices ended, as an opaque text.
  *
- * It holds the epoch and the version of the first page, a hash of the filter, and the sort keys of
- * the last offer that was given: the next page starts behind those keys, so that pages join without
- * a gap or a repeat even when offers come and go between them.
+ * It holds the epoch, the version of the first page and the newest one that any page was of, a hash
+ * of the filter, and the sort keys of the last offer that was given: the next page starts behind
+ * those keys, so that pages join without a gap or a repeat even when offers come and go between
+ * them.
  */
 #ifndef SERVER_API_CURSOR_H
 #define SERVER_API_CURSOR_H
@@ -25,7 +26,7 @@ struct cursor_key {
 
 struct cursor {
 	char epoch[EPOCH_TEXT];
-	int64_t version;
+	int64_t first_version, version; /* of the first page, and the newest of all so far */
 	uint64_t filter;
 	uint64_t id;
 	struct cursor_key keys[CURSOR_KEYS_MAX];

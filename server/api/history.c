@@ -15,6 +15,7 @@
 #include "server/api/query.h"
 #include "server/api/render.h"
 #include "server/clock.h"
+#include "server/key.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -156,6 +157,7 @@ bool api_history_ask(struct request *request, struct arena *arena, void **wanted
 	read_range(&reader, request, &asked->history);
 	query_whole(&reader, "limit", 1, PAGE_MAX, &limit);
 	asked->history.limit = (size_t)limit;
+	asked->history.is_public = !(request->scopes & SCOPE_PRIVATE_PRICES);
 	asked->is_csv = query_csv(&reader);
 	if (!query_end(&reader))
 		return false;

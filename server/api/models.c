@@ -60,33 +60,58 @@ static void render_components(struct writer *writer, const struct parameter_coun
 	writer_end_object(writer);
 }
 
+/* Of a pipeline its parts, all copies of the denoiser together. */
+static void render_parts(struct writer *writer, const struct media *media)
+{
+	struct media_count count;
+
+	media_count(media, &count);
+	writer_begin_object(writer);
+	writer_key(writer, "denoiser");
+	writer_unsigned(writer, count.denoiser * (unsigned)media->denoiser.copies);
+	writer_key(writer, "text_encoders");
+	writer_unsigned(writer, count.text_encoders);
+	writer_key(writer, "image_encoders");
+	writer_unsigned(writer, count.image_encoders);
+	writer_key(writer, "vae");
+	writer_unsigned(writer, count.vae);
+	writer_end_object(writer);
+}
+
 static void render_weights(struct writer *writer, const struct architecture *architecture)
 {
 	int format;
 
 	writer_begin_object(writer);
 	for (format = FORMAT_AUTO + 1; format < FORMATS; format++) {
+		/* Pipelines are kept in no format of language models. */
+		if (architecture->media && format_is_packed_integer((enum format)format) &&
+		    !format_is_torchao((enum format)format))
+			continue;
 		writer_key(writer, names_text(&format_names, format));
 		writer_whole(writer, architecture_weight_bytes(architecture, (enum format)format));
 	}
 	writer_end_object(writer);
 }
 
-static bool contains(const char *text, const char *part)
+static bool is_called(const struct model *model, const char *part)
 {
-	return text && strcasestr(text, part);
+	return query_finds(part, model->id) || query_finds(part, model->aliases) ||
+	       query_finds(part, model->architecture.family);
 }
 
 bool api_models(struct request *request, struct reply *reply, struct error *error)
 {
 	static const char *const known[] = {"q", "modality", NULL};
-	const char *part = request_query(request, "q");
+	const char *part;
 	struct query_reader reader;
 	struct writer writer;
 	unsigned modalities;
-	size_t i;
+	size_t i, found = 0;
+	const char *nearest;
 
 	query_begin(&reader, request, known, error);
+	part = query_search(&reader);
 	modalities = query_enum_bits(&reader, "modality", &modality_names);
 	if (!query_end(&reader))
 		return false;
@@ -97,16 +122,19 @@ bool api_models(struct request *request, struct reply *reply, struct error *erro
 	for (i = 0; i < models_count; i++) {
 		const struct model *model = &models[i];
 
-		if (modalities && !(modalities >> model->architecture.modality & 1))
+		if (!is_called(model, part))
 			continue;
-		if (part && !contains(model->id, part) && !contains(model->aliases, part) &&
-		    !contains(model->architecture.family, part))
+		found++;
+		if (modalities && !(modalities >> model->architecture.modality & 1))
 			continue;
 		writer_begin_object(&writer);
 		render_facts(&writer, model);
 		writer_end_object(&writer);
 	}
 	writer_end_array(&writer);
+	if (!found)
+		query_nothing_found(&reader, part,
+				    model_nearest(part, &nearest, 1) ? nearest : NULL);
 	writer_key(&writer, "warnings");
 	render_warnings(&writer, &reader.warnings);
 	writer_end_object(&writer);
@@ -144,7 +172,10 @@ bool api_model(struct request *request, struct reply *reply, struct error *error
 	writer_begin_object(&writer);
 	render_facts(&writer, model);
 	writer_key(&writer, "parameters_by_component");
-	render_components(&writer, &parameters);
+	if (model->architecture.media)
+		render_parts(&writer, model->architecture.media);
+	else
+		render_components(&writer, &parameters);
 	writer_key(&writer, "weight_bytes_by_format");
 	render_weights(&writer, &model->architecture);
 	writer_key(&writer, "warnings");

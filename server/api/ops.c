@@ -1,7 +1,7 @@
 /*
  * Ops: what load balancers and Prometheus ask, on a port of its own. Liveness depends on nothing;
- * readiness on a snapshot, never on the database, or one database failure would take every replica
- * away.
+ * readiness on a snapshot and on a first look for API keys, never on the database, or one database
+ * failure would take every replica away.
  */
 #include "server/api/api.h"
 #include "server/http/http.h"
@@ -44,6 +44,8 @@ bool ops_readyz(struct request *request, struct reply *reply, struct error *erro
 		return error_set(error, ERROR_UNAVAILABLE, "stopping");
 	if (!catalogue)
 		return error_set(error, ERROR_UNAVAILABLE, "no prices are loaded yet");
+	if (!auth_is_ready(request->server->auth))
+		return error_set(error, ERROR_UNAVAILABLE, "the API keys are not read yet");
 	writer_init(&writer, BODY_BYTES_MAX);
 	writer_begin_object(&writer);
 	writer_key(&writer, "status");
@@ -73,7 +75,11 @@ bool ops_metrics(struct request *request, struct reply *reply, struct error *err
 	writer_init(&writer, METRICS_BYTES_MAX);
 	metrics_render(request->server->metrics, &writer);
 	if (request->server->slot)
-		kept_render(snapshot_kept_counts(request->server->slot), &writer);
+		kept_render(snapshot_kept_counts(request->server->slot),
+			    &request->server->coded_counts, &writer);
+	auth_render(request->server->auth, &writer);
+	if (request->server->limit)
+		limit_render(request->server->limit, &writer);
 	reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	return finish(&writer, reply, error);
 }

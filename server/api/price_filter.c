@@ -21,10 +21,19 @@ const char *const price_parameters[] = {"provider",
 					"min_memory_per_gpu_gb",
 					"max_usd_per_hour",
 					"max_usd_per_gpu_hour",
+					"memory_type",
+					"formats",
+					"max_billing_granularity_seconds",
+					"min_memory_gb_per_usd",
+					"min_bandwidth_gb_per_second_per_usd",
+					"min_tflops_per_usd",
 					"sort",
+					"fields",
 					"cursor",
 					"limit",
 					"format",
+					"since",
+					"wait",
 					NULL};
 
 static bool has_provider(const struct catalogue *catalogue, const char *provider)
@@ -56,19 +65,8 @@ static void read_providers(struct query_reader *reader, const struct catalogue *
 				    out->providers[i]);
 }
 
-/* A raw spelling that no rule knows can be asked for as it is shown. */
-static bool is_unmapped(const struct catalogue *catalogue, const char *spelling)
-{
-	uint32_t i;
-
-	for (i = 0; i < catalogue->unlisted_count; i++)
-		if (strcmp(catalogue->offers[catalogue->unlisted[i]].accelerator, spelling) == 0)
-			return true;
-	return false;
-}
-
 /* A name that means one card is that card; else a family's name is all its variants, and a spelling
- * that is on sale as it stands is meant too. */
+ * that no rule knows is meant too as it stands: by pollers also when it has just left. */
 static size_t read_accelerator(struct query_reader *reader, const struct catalogue *catalogue,
 			       const char *text, const char **out)
 {
@@ -89,7 +87,7 @@ static size_t read_accelerator(struct query_reader *reader, const struct catalog
 	accelerator_family(text, family, count);
 	for (i = 0; i < count; i++)
 		out[i] = family[i]->name;
-	if (is_unmapped(catalogue, text))
+	if (catalogue_has_spelling(catalogue, text))
 		out[count++] = text;
 	if (!count)
 		query_fault(reader, "accelerator", "unknown_value", accelerator_nearest(text),
@@ -166,6 +164,13 @@ static const char *const sort_text[PRICE_SORTS] = {
 	[SORT_PROVIDER] = "provider",
 	[SORT_REGION] = "region",
 	[SORT_OBSERVED_AT] = "observed_at",
+	[SORT_MEMORY_TYPE] = "memory_type",
+	[SORT_BANDWIDTH] = "bandwidth_gb_per_second",
+	[SORT_TFLOPS] = "tflops_16_bit",
+	[SORT_BILLING_SECONDS] = "billing_granularity_seconds",
+	[SORT_MEMORY_PER_USD] = "memory_gb_per_usd",
+	[SORT_BANDWIDTH_PER_USD] = "bandwidth_gb_per_second_per_usd",
+	[SORT_TFLOPS_PER_USD] = "tflops_per_usd",
 };
 static const struct names sort_names = {sort_text, PRICE_SORTS};
 
@@ -191,14 +196,26 @@ static void read_order(struct query_reader *reader, struct price_filter *out)
 
 		if (key < 0)
 			query_fault(reader, "sort", "unknown_value",
-				    names_nearest(&sort_names, name), "'%.60s' cannot be sorted by",
-				    name);
+				    names_nearest(&sort_names, name),
+				    "'%.60s' is none of the keys %s", name,
+				    query_choices(reader->error->arena, &sort_names));
 		else
 			out->order[out->order_count++] =
 				(struct price_order){(enum price_sort)key, is_descending};
 	}
 	if (!out->order_count)
 		out->order[out->order_count++] = (struct price_order){SORT_USD_PER_HOUR, false};
+}
+
+/* Does a key grow (1) or shrink (-1) with the price of what is alike in all else? 0: neither. */
+static int along_price(enum price_sort key)
+{
+	if (key == SORT_USD_PER_HOUR || key == SORT_USD_PER_GPU_HOUR)
+		return 1;
+	if (key == SORT_MEMORY_PER_USD || key == SORT_BANDWIDTH_PER_USD ||
+	    key == SORT_TFLOPS_PER_USD)
+		return -1;
+	return 0;
 }
 
 /* Inside a list of the catalogue price decides, and all else that is alike in it decides nothing:
@@ -210,13 +227,16 @@ static void read_walk(struct price_filter *out)
 
 	for (i = 0; i < out->order_count; i++) {
 		enum price_sort key = out->order[i].key;
-		bool is_price = key == SORT_USD_PER_HOUR || key == SORT_USD_PER_GPU_HOUR;
+		int direction = along_price(key);
+		bool backwards = out->order[i].is_descending != (direction < 0);
 
-		if (key == SORT_REGION || key == SORT_OBSERVED_AT)
+		/* Rounded, two prices may be one value: then a second key decides, its own way. */
+		if (key == SORT_REGION || key == SORT_OBSERVED_AT ||
+		    (direction && has_price && backwards != out->walks_backwards))
 			break;
-		if (is_price && !has_price)
-			out->walks_backwards = out->order[i].is_descending;
-		has_price = has_price || is_price;
+		if (direction && !has_price)
+			out->walks_backwards = backwards;
+		has_price = has_price || direction;
 	}
 	out->walk_keys = i;
 }
@@ -246,10 +266,51 @@ static uint64_t hash_of(const struct request *request)
 	for (i = 0; i < request->queries; i++) {
 		const struct query *query = &request->query[i];
 		if (strcmp(query->name, "cursor") && strcmp(query->name, "limit") &&
-		    strcmp(query->name, "format"))
+		    strcmp(query->name, "format") && strcmp(query->name, "fields") &&
+		    strcmp(query->name, "since") && strcmp(query->name, "wait"))
 			sum += hash_text(hash_text(HASH_START, query->name), query->value);
 	}
 	return sum;
+}
+
+static bool is_memory_type(const char *text)
+{
+	for (size_t i = 0; i < accelerators_count; i++)
+		if (price_filter_is_memory_type(text, accelerators[i].memory_type))
+			return true;
+	return false;
+}
+
+static int64_t read_per_usd(struct query_reader *reader, const char *name)
+{
+	double value = 0;
+
+	query_number(reader, name, 0, 1e9, &value);
+	return llround(value * 1000);
+}
+
+void price_filter_read_cards(struct query_reader *reader, struct price_filter *out)
+{
+	size_t i;
+
+	out->memory_types_count = query_list(reader, "memory_type", &out->memory_types);
+	for (i = 0; i < out->memory_types_count; i++)
+		if (!is_memory_type(out->memory_types[i]))
+			query_fault(reader, "memory_type", "unknown_value", NULL,
+				    "no card has '%.60s' memory: kinds are those of "
+				    "/v1/accelerators (HBM3e, GDDR6), families HBM and GDDR",
+				    out->memory_types[i]);
+	out->formats = query_enum_bits(reader, "formats", &card_format_names);
+}
+
+/* What cards, terms and what a dollar buys decide. */
+static void read_facts(struct query_reader *reader, struct price_filter *out)
+{
+	price_filter_read_cards(reader, out);
+	query_number(reader, "max_billing_granularity_seconds", 0, 1e9, &out->max_billing_seconds);
+	out->min_memory_per_usd = read_per_usd(reader, "min_memory_gb_per_usd");
+	out->min_bandwidth_per_usd = read_per_usd(reader, "min_bandwidth_gb_per_second_per_usd");
+	out->min_tflops_per_usd = read_per_usd(reader, "min_tflops_per_usd");
 }
 
 void price_filter_read(struct query_reader *reader, const struct catalogue *catalogue,
@@ -267,12 +328,14 @@ void price_filter_read(struct query_reader *reader, const struct catalogue *cata
 	out->price_kinds = query_enum_bits(reader, "price_kind", &price_kind_names);
 	out->availabilities = query_enum_bits(reader, "availability", &availability_names);
 	out->node_links = query_enum_bits(reader, "interconnect", &node_link_names);
+	read_facts(reader, out);
 	query_number(reader, "min_memory_gb", 0, 1e9, &out->min_memory_gb);
 	query_number(reader, "min_memory_per_gpu_gb", 0, 1e9, &out->min_memory_per_gpu_gb);
 	if (query_number(reader, "max_usd_per_hour", 0, 1e9, &usd))
 		out->max_micros = micros_from_usd(usd);
 	if (query_number(reader, "max_usd_per_gpu_hour", 0, 1e9, &usd))
 		out->max_per_gpu_micros = micros_from_usd(usd);
+	offer_fields_read(reader, &out->fields);
 	read_order(reader, out);
 	read_walk(out);
 	read_tags(catalogue, out);

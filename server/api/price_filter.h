@@ -4,6 +4,8 @@
 
 #include "core/catalogue.h"
 #include "server/api/cursor.h"
+#include "server/api/offer_facts.h"
+#include "server/api/offer_fields.h"
 #include "server/api/query.h"
 
 enum price_sort {
@@ -16,6 +18,13 @@ enum price_sort {
 	SORT_PROVIDER,
 	SORT_REGION,
 	SORT_OBSERVED_AT,
+	SORT_MEMORY_TYPE,
+	SORT_BANDWIDTH,
+	SORT_TFLOPS,
+	SORT_BILLING_SECONDS,
+	SORT_MEMORY_PER_USD,
+	SORT_BANDWIDTH_PER_USD,
+	SORT_TFLOPS_PER_USD,
 	PRICE_SORTS
 };
 
@@ -32,23 +41,44 @@ struct price_filter {
 	int32_t counts_milli[QUERY_LIST_MAX];
 	size_t counts_count;
 	unsigned price_kinds, availabilities, node_links; /* bits; 0 = any */
-	double min_memory_gb, min_memory_per_gpu_gb;	  /* 0 = any */
-	int64_t max_micros, max_per_gpu_micros;		  /* PRICE_UNKNOWN = any */
+	const char **memory_types;			  /* kinds ("HBM3e") or families ("HBM") */
+	size_t memory_types_count;
+	unsigned formats;	    /* bits of enum card_format: all of them */
+	double max_billing_seconds; /* 0 = any */
+	int64_t min_memory_per_usd, min_bandwidth_per_usd,
+		min_tflops_per_usd;		     /* thousandths; 0 = any */
+	double min_memory_gb, min_memory_per_gpu_gb; /* 0 = any */
+	int64_t max_micros, max_per_gpu_micros;	     /* PRICE_UNKNOWN = any */
 	struct price_order order[CURSOR_KEYS_MAX];
 	int order_count;
 	int walk_keys;	      /* leading keys by which each list of the catalogue is in order... */
 	bool walks_backwards; /* ...read from its end */
-	uint64_t hash;	      /* of everything but cursor, limit and format */
+	struct offer_fields fields;
+	uint64_t hash; /* of what chooses and orders */
 };
 
-/* Parameters that the filter reads, then "cursor", "limit" and "format"; ended by NULL. */
+/* Is `kind` a card's memory of that kind or family? Letter case is ignored. */
+bool price_filter_is_memory_type(const char *kind, const char *memory_type);
+
+/* Parameters that the filter reads, then those of pages and pollers; ended by NULL. */
 extern const char *const price_parameters[];
 
 /* Faults go to the reader. */
 void price_filter_read(struct query_reader *reader, const struct catalogue *catalogue,
 		       struct price_filter *out);
 
+/* The parts of it that cards decide: memory_type and formats. */
+void price_filter_read_cards(struct query_reader *reader, struct price_filter *out);
+bool price_filter_matches_card(const struct price_filter *filter, const struct accelerator *card);
+
+/* All but the interconnect, which lists decide. Facts of card and provider are the key's. */
 bool price_filter_matches(const struct price_filter *filter, const struct offer *offer);
+
+/* Of what identifies an offer alone: what does not match never did and never will. */
+bool price_filter_matches_key(const struct price_filter *filter, const struct offer *offer);
+
+/* The whole filter on an offer by itself, in a catalogue or not. */
+bool price_filter_takes(const struct price_filter *filter, const struct offer *offer);
 
 /* For the offers that lists hold: what no list and no tag can match is skipped unread. */
 bool price_filter_matches_list(const struct price_filter *filter, const struct catalogue *catalogue,
@@ -69,12 +99,5 @@ int price_filter_compare_cursor(const struct price_filter *filter, int keys,
 /* By the first key alone where a tag holds it (else 0), without reading the offer. */
 int price_filter_compare_tag(const struct price_filter *filter, const struct catalogue *catalogue,
 			     const struct offer_tag *tag, const struct cursor *cursor);
-
-/* Of all GPUs, as advertised: by the card where it is known, else as the feed tells; 0 = not known.
- */
-double price_memory_gb(const struct offer *offer);
-
-/* Micro-dollars a GPU-hour; PRICE_UNKNOWN when the price is. */
-int64_t price_per_gpu(const struct offer *offer);
 
 #endif

@@ -7,24 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-int64_t price_per_gpu(const struct offer *offer)
-{
-	int64_t scaled;
-
-	if (offer->price_micros == PRICE_UNKNOWN || offer->count_milli <= 0 ||
-	    !micros_multiply(offer->price_micros, COUNT_MILLI_ONE, &scaled))
-		return PRICE_UNKNOWN;
-	return (scaled + offer->count_milli / 2) / offer->count_milli;
-}
-
-double price_memory_gb(const struct offer *offer)
-{
-	const struct accelerator *card =
-		offer->is_mapped ? accelerator_find(offer->accelerator) : NULL;
-
-	return card ? card->memory_gb * offer->count_milli / COUNT_MILLI_ONE : offer->memory_gb;
-}
-
 static struct cursor_key number_key(bool is_known, int64_t number)
 {
 	return (struct cursor_key){.is_unknown = !is_known, .number = is_known ? number : 0};
@@ -35,9 +17,14 @@ static struct cursor_key text_key(const char *text)
 	return (struct cursor_key){.is_unknown = !*text, .text = *text ? text : NULL};
 }
 
-static struct cursor_key gb_key(double gb)
+static struct cursor_key thousandths_key(double amount)
 {
-	return number_key(gb > 0, llround(gb * 1000));
+	return number_key(amount > 0, llround(amount * 1000));
+}
+
+static struct cursor_key rate_key(int64_t thousandths)
+{
+	return number_key(thousandths > 0, thousandths);
 }
 
 static struct cursor_key key_of(const struct offer *offer, enum price_sort sort)
@@ -49,13 +36,13 @@ static struct cursor_key key_of(const struct offer *offer, enum price_sort sort)
 	case SORT_USD_PER_HOUR:
 		return number_key(offer->price_micros != PRICE_UNKNOWN, offer->price_micros);
 	case SORT_USD_PER_GPU_HOUR:
-		price = price_per_gpu(offer);
+		price = offer_per_gpu_micros(offer);
 		return number_key(price != PRICE_UNKNOWN, price);
 	case SORT_MEMORY_GB:
-		return gb_key(price_memory_gb(offer));
+		return thousandths_key(offer_memory_gb(offer));
 	case SORT_MEMORY_PER_GPU_GB:
-		card = offer->is_mapped ? accelerator_find(offer->accelerator) : NULL;
-		return gb_key(card ? card->memory_gb : 0);
+		card = offer_card(offer);
+		return thousandths_key(card ? card->memory_gb : 0);
 	case SORT_COUNT:
 		return number_key(true, offer->count_milli);
 	case SORT_ACCELERATOR:
@@ -64,6 +51,23 @@ static struct cursor_key key_of(const struct offer *offer, enum price_sort sort)
 		return text_key(offer->provider);
 	case SORT_REGION:
 		return text_key(offer->region);
+	case SORT_MEMORY_TYPE:
+		card = offer_card(offer);
+		return text_key(card && card->memory_type ? card->memory_type : "");
+	case SORT_BANDWIDTH:
+		card = offer_card(offer);
+		return thousandths_key(card ? card->bandwidth_gb_s : 0);
+	case SORT_TFLOPS:
+		card = offer_card(offer);
+		return thousandths_key(card ? card_tflops_16_bit(card) : 0);
+	case SORT_BILLING_SECONDS:
+		return thousandths_key(offer_billing_seconds(offer));
+	case SORT_MEMORY_PER_USD:
+		return rate_key(offer_memory_per_usd(offer));
+	case SORT_BANDWIDTH_PER_USD:
+		return rate_key(offer_bandwidth_per_usd(offer));
+	case SORT_TFLOPS_PER_USD:
+		return rate_key(offer_tflops_per_usd(offer));
 	case SORT_OBSERVED_AT:
 	case PRICE_SORTS:
 		break;
@@ -143,6 +147,13 @@ int price_filter_compare_tag(const struct price_filter *filter, const struct cat
 	case SORT_COUNT:
 	case SORT_ACCELERATOR:
 	case SORT_PROVIDER:
+	case SORT_MEMORY_TYPE:
+	case SORT_BANDWIDTH:
+	case SORT_TFLOPS:
+	case SORT_BILLING_SECONDS:
+	case SORT_MEMORY_PER_USD:
+	case SORT_BANDWIDTH_PER_USD:
+	case SORT_TFLOPS_PER_USD:
 	case PRICE_SORTS:
 		return 0;
 	}

@@ -1,13 +1,16 @@
 /* Price page: see price_page.h. */
 #include "server/api/price_page.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct collection {
 	const struct price_filter *filter;
 	const struct catalogue *catalogue;
 	const struct cursor *after;
-	const struct offer **offers; /* a heap, the last in order on top */
-	size_t count, room;	     /* room: one more than the limit, which tells of a next page */
-	struct cursor top;	     /* sort keys of offers[0], once the heap is full */
+	struct offer **offers; /* a heap, the last in order on top */
+	size_t count, room;    /* room: one more than the limit, which tells of a next page */
+	struct cursor top;     /* sort keys of offers[0], once the heap is full */
 };
 
 static bool is_after(const struct price_filter *filter, const struct offer *a,
@@ -25,7 +28,7 @@ static bool goes_after(const struct collection *page, size_t a, size_t b)
 
 static void swap(struct collection *page, size_t a, size_t b)
 {
-	const struct offer *kept = page->offers[a];
+	struct offer *kept = page->offers[a];
 
 	page->offers[a] = page->offers[b];
 	page->offers[b] = kept;
@@ -67,11 +70,11 @@ static void take(struct collection *page, const struct offer *offer)
 	if (page->count == page->room) {
 		if (!is_after(page->filter, page->offers[0], offer))
 			return;
-		page->offers[0] = offer;
+		*page->offers[0] = *offer;
 		sift_down(page, 0, page->count);
 	} else {
 		at = page->count++;
-		page->offers[at] = offer;
+		*page->offers[at] = *offer;
 		for (; at && goes_after(page, at, (at - 1) / 2); at = (at - 1) / 2)
 			swap(page, at, (at - 1) / 2);
 	}
@@ -89,28 +92,34 @@ static void sort_heap(struct collection *page)
 	}
 }
 
-/* Where the n-th step through a list is in by_price and tags. */
-static uint32_t step(const struct collection *page, const struct offer_list *list, uint32_t n)
+/* Part of a list whose offers are in order of price. */
+struct run {
+	uint32_t first, count;
+};
+
+/* Where the n-th step through it is in by_price and tags. */
+static uint32_t step(const struct collection *page, const struct run *run, uint32_t n)
 {
-	return page->filter->walks_backwards ? list->first + list->count - 1 - n : list->first + n;
+	return page->filter->walks_backwards ? run->first + run->count - 1 - n : run->first + n;
 }
 
-static const struct offer *offer_at(const struct collection *page, uint32_t at)
+static void read_at(const struct collection *page, uint32_t at, struct offer *out)
 {
-	return &page->catalogue->offers[page->catalogue->by_price[at]];
+	catalogue_read(page->catalogue, page->catalogue->by_price[at], out);
 }
 
 /* The first step that is not before the cursor. */
-static uint32_t enter(const struct collection *page, const struct offer_list *list)
+static uint32_t enter(const struct collection *page, const struct run *run)
 {
 	int keys = page->filter->walk_keys;
-	uint32_t low = 0, high = list->count;
+	uint32_t low = 0, high = run->count;
 
 	while (page->after && keys && low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const struct offer *offer = offer_at(page, step(page, list, middle));
+		struct offer offer;
 
-		if (price_filter_compare_cursor(page->filter, keys, offer, page->after) < 0)
+		read_at(page, step(page, run, middle), &offer);
+		if (price_filter_compare_cursor(page->filter, keys, &offer, page->after) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -133,25 +142,36 @@ static bool may_be_on_page(const struct collection *page, const struct offer_tag
 	       price_filter_compare_tag(filter, page->catalogue, tag, &page->top) <= 0;
 }
 
-static void walk(struct collection *page, const struct offer_list *list)
+static void walk(struct collection *page, const struct run *run)
 {
 	int keys = page->filter->walk_keys;
 	uint32_t n, at;
 
-	for (n = enter(page, list); n < list->count; n++) {
-		const struct offer *offer;
+	for (n = enter(page, run); n < run->count; n++) {
+		struct offer offer;
 
-		at = step(page, list, n);
+		at = step(page, run, n);
 		if (!may_be_on_page(page, &page->catalogue->tags[at]))
 			continue;
-		offer = offer_at(page, at);
+		read_at(page, at, &offer);
 		/* What follows is no better by these keys. */
 		if (keys && page->count == page->room &&
-		    price_filter_compare_cursor(page->filter, keys, offer, &page->top) > 0)
+		    price_filter_compare_cursor(page->filter, keys, &offer, &page->top) > 0)
 			return;
-		if (price_filter_matches(page->filter, offer))
-			take(page, offer);
+		if (price_filter_matches(page->filter, &offer))
+			take(page, &offer);
 	}
+}
+
+/* What is sold out comes after the rest, again from the cheapest on. */
+static void walk_list(struct collection *page, const struct offer_list *list)
+{
+	const struct run on_sale = {list->first, list->launchable};
+	const struct run sold_out = {list->first + list->launchable,
+				     list->count - list->launchable};
+
+	walk(page, &on_sale);
+	walk(page, &sold_out);
 }
 
 /* How an offer without a shape is joined is not known. */
@@ -164,11 +184,38 @@ static void walk_unlisted(struct collection *page)
 	if (links && !(links >> NODE_LINK_UNKNOWN & 1))
 		return;
 	for (i = 0; i < catalogue->unlisted_count; i++) {
-		const struct offer *offer = &catalogue->offers[catalogue->unlisted[i]];
+		struct offer offer;
 
-		if (price_filter_matches(page->filter, offer))
-			take(page, offer);
+		catalogue_read(catalogue, catalogue->unlisted[i], &offer);
+		if (price_filter_matches(page->filter, &offer))
+			take(page, &offer);
 	}
+}
+
+/* A place for each offer of the heap. */
+static bool make_room(struct collection *page, struct arena *arena)
+{
+	struct offer *offers = arena_array(arena, page->room, sizeof(*offers));
+	size_t i;
+
+	page->offers = arena_array(arena, page->room, sizeof(*page->offers));
+	for (i = 0; i < page->room && offers && page->offers; i++)
+		page->offers[i] = &offers[i];
+	return offers && page->offers;
+}
+
+static bool write_places(const struct collection *page, size_t limit, struct arena *arena,
+			 struct price_page *out)
+{
+	uint32_t *places = arena_array(arena, page->count, sizeof(*places));
+	size_t i;
+
+	for (i = 0; i < page->count && places; i++)
+		places[i] = page->offers[i]->place;
+	out->places = places;
+	out->has_more = page->count == page->room;
+	out->count = out->has_more ? limit : page->count;
+	return places;
 }
 
 bool price_page_read(const struct price_filter *filter, const struct catalogue *catalogue,
@@ -179,16 +226,66 @@ bool price_page_read(const struct price_filter *filter, const struct catalogue *
 		.filter = filter, .catalogue = catalogue, .after = after, .room = limit + 1};
 	uint32_t i;
 
-	page.offers = arena_array(arena, page.room, sizeof(*page.offers));
-	if (!page.offers)
+	if (!make_room(&page, arena))
 		return false;
 	for (i = 0; i < catalogue->lists_count; i++)
 		if (price_filter_matches_list(filter, catalogue, &catalogue->lists[i]))
-			walk(&page, &catalogue->lists[i]);
+			walk_list(&page, &catalogue->lists[i]);
 	walk_unlisted(&page);
 	sort_heap(&page);
-	out->offers = page.offers;
-	out->has_more = page.count == page.room;
-	out->count = out->has_more ? limit : page.count;
+	return write_places(&page, limit, arena, out);
+}
+
+struct kept_page {
+	size_t count;
+	bool has_more;
+	uint32_t places[];
+};
+
+static bool copy_kept(const struct kept_page *kept, struct arena *arena, struct price_page *out)
+{
+	uint32_t *places = arena_array(arena, kept->count, sizeof(*places));
+
+	if (!places)
+		return false;
+	memcpy(places, kept->places, kept->count * sizeof(*places));
+	out->places = places;
+	out->count = kept->count;
+	out->has_more = kept->has_more;
 	return true;
+}
+
+static void keep(struct memo *memo, const struct memo_key *key, const struct price_page *page)
+{
+	size_t bytes = sizeof(struct kept_page) + page->count * sizeof(*page->places);
+	struct kept_page *kept = malloc(bytes);
+	struct memo_item *item;
+
+	if (!kept)
+		return;
+	kept->count = page->count;
+	kept->has_more = page->has_more;
+	memcpy(kept->places, page->places, page->count * sizeof(*page->places));
+	item = memo_add(memo, key, kept, bytes);
+	if (item)
+		memo_release(memo, item);
+}
+
+bool price_page_find(const struct price_filter *filter, struct request *request,
+		     const struct cursor *after, size_t limit, struct memo *memo,
+		     struct price_page *out)
+{
+	struct memo_key key = memo_key(request->target, strlen(request->target));
+	struct memo_item *item = memo ? memo_find(memo, &key) : NULL;
+	bool is_found;
+
+	if (item) {
+		is_found = copy_kept(memo_value(item), &request->arena, out);
+		memo_release(memo, item);
+		return is_found;
+	}
+	is_found = price_page_read(filter, request->catalogue, after, limit, &request->arena, out);
+	if (is_found && memo)
+		keep(memo, &key, out);
+	return is_found;
 }

@@ -207,27 +207,59 @@ static bool end_answer(struct writer *writer, const struct query_reader *reader,
 	return query_reply(writer, reply, error);
 }
 
-bool api_providers(struct request *request, struct reply *reply, struct error *error)
+/* What a search for providers asks for. */
+struct search {
+	const char *part; /* of id or name; NULL = any */
+	unsigned classes; /* bits; 0 = any */
+	size_t found;	  /* by `part` alone */
+};
+
+static bool is_wanted(struct search *search, const char *provider, const struct terms *terms)
 {
-	static const char *const known[] = {NULL};
+	if (!query_finds(search->part, provider) &&
+	    !(terms && query_finds(search->part, terms->name)))
+		return false;
+	search->found++;
+	return !search->classes || (terms && search->classes >> terms->class & 1);
+}
+
+static bool render_found(struct writer *writer, struct request *request, struct search *search,
+			 struct error *error)
+{
 	const struct catalogue *catalogue = request->catalogue;
-	struct query_reader reader;
-	struct writer writer;
 	bool is_good = true;
 	size_t i;
 
+	for (i = 0; i < terms_count && is_good; i++)
+		if (is_wanted(search, terms_table[i].provider, &terms_table[i]))
+			is_good = render_provider(writer, request, terms_table[i].provider, error);
+	for (i = 0; i < catalogue->providers_count && is_good; i++)
+		if (is_first_status(catalogue, (uint32_t)i) &&
+		    is_wanted(search, catalogue->providers[i].provider, NULL))
+			is_good = render_provider(writer, request, catalogue->providers[i].provider,
+						  error);
+	return is_good;
+}
+
+bool api_providers(struct request *request, struct reply *reply, struct error *error)
+{
+	static const char *const known[] = {"q", "class", NULL};
+	struct search search = {0};
+	struct query_reader reader;
+	struct writer writer;
+	bool is_good;
+
 	query_begin(&reader, request, known, error);
+	search.part = query_search(&reader);
+	search.classes = query_enum_bits(&reader, "class", &provider_class_names);
 	if (!query_end(&reader))
 		return false;
 	begin_answer(&writer, request, "items");
 	writer_begin_array(&writer);
-	for (i = 0; i < terms_count && is_good; i++)
-		is_good = render_provider(&writer, request, terms_table[i].provider, error);
-	for (i = 0; i < catalogue->providers_count && is_good; i++)
-		if (is_first_status(catalogue, (uint32_t)i))
-			is_good = render_provider(&writer, request,
-						  catalogue->providers[i].provider, error);
+	is_good = render_found(&writer, request, &search, error);
 	writer_end_array(&writer);
+	if (!search.found)
+		query_nothing_found(&reader, search.part, terms_nearest(search.part));
 	if (is_good)
 		return end_answer(&writer, &reader, reply, error);
 	writer_release(&writer);

@@ -124,8 +124,7 @@ size_t query_list(struct query_reader *reader, const char *name, const char ***o
 	return 0;
 }
 
-/* "'on_demand', 'spot', 'reserved'" */
-static const char *choices(struct arena *arena, const struct names *names)
+const char *query_choices(struct arena *arena, const struct names *names)
 {
 	const char *list = "";
 	int i;
@@ -150,9 +149,34 @@ unsigned query_enum_bits(struct query_reader *reader, const char *name, const st
 		else
 			query_fault(reader, name, "unknown_value", names_nearest(names, texts[i]),
 				    "'%.60s' is none of %s", texts[i],
-				    choices(reader->error->arena, names));
+				    query_choices(reader->error->arena, names));
 	}
 	return bits;
+}
+
+const char *query_search(struct query_reader *reader)
+{
+	const char *part = request_query(reader->request, "q");
+	size_t characters = 0;
+
+	for (const char *c = part; c && *c; c++)
+		characters += ((unsigned char)*c & 0xc0) != 0x80; /* UTF-8: not inside one */
+	if (characters <= QUERY_SEARCH_MAX)
+		return part;
+	query_fault(reader, "q", "too_long", NULL, "must have at most %d characters",
+		    QUERY_SEARCH_MAX);
+	return NULL;
+}
+
+bool query_finds(const char *part, const char *text)
+{
+	return !part || (text && strcasestr(text, part));
+}
+
+void query_nothing_found(struct query_reader *reader, const char *part, const char *nearest)
+{
+	error_add(&reader->warnings, "q", "nothing_found", nearest,
+		  "nothing here has '%.60s' in it", part);
 }
 
 const char *query_encode(struct arena *arena, const char *text)
@@ -174,19 +198,32 @@ const char *query_encode(struct arena *arena, const char *text)
 	return out;
 }
 
-const char *query_next(struct request *request, const char *cursor, struct reply *reply)
+const char *query_link(struct request *request, const char *const *left_out)
 {
 	struct arena *arena = &request->arena;
-	const char *link = cursor ? "?" : NULL, *header;
+	const char *link = "?";
 
 	for (int i = 0; i < request->queries && link; i++) {
+		/* Of a lenient request, names may be anything. */
+		const char *name = query_encode(arena, request->query[i].name);
 		const char *value = query_encode(arena, request->query[i].value);
+		bool is_left_out = false;
 
-		if (strcmp(request->query[i].name, "cursor") != 0)
-			link = value ? arena_printf(arena, "%s%s=%s&", link, request->query[i].name,
-						    value)
-				     : NULL;
+		for (const char *const *left = left_out; *left; left++)
+			is_left_out |= strcmp(request->query[i].name, *left) == 0;
+		if (!is_left_out)
+			link = name && value ? arena_printf(arena, "%s%s=%s&", link, name, value)
+					     : NULL;
 	}
+	return link;
+}
+
+const char *query_next(struct request *request, const char *cursor, struct reply *reply)
+{
+	static const char *const left_out[] = {"cursor", "wait", NULL};
+	struct arena *arena = &request->arena;
+	const char *link = cursor ? query_link(request, left_out) : NULL, *header;
+
 	link = link ? arena_printf(arena, "%scursor=%s", link, cursor) : NULL;
 	header = link ? arena_printf(arena, "<%s>; rel=\"next\"", link) : NULL;
 	if (header)
@@ -218,6 +255,7 @@ bool query_not_modified(struct request *request, struct reply *reply)
 	for (uint32_t i = 0; i < catalogue->providers_count; i++)
 		if (catalogue->providers[i].is_stale)
 			hash = hash_text(hash, catalogue->providers[i].provider);
+	hash = hash_text(hash, catalogue == catalogue->public_view ? "public" : "all");
 	reply->etag = arena_printf(&request->arena, "W/\"%.8s-%" PRId64 "-%016" PRIx64 "\"",
 				   catalogue->epoch, catalogue->version, hash);
 	return reply->etag && reply_not_modified(request, reply, reply->etag);

@@ -10,6 +10,7 @@
 #include "server/json/writer.h"
 
 #define QUERY_LIST_MAX 50
+#define QUERY_SEARCH_MAX 200
 
 /* What every reading of parameters needs. Warnings are used for unknown parameters when lenient. */
 struct query_reader {
@@ -40,8 +41,24 @@ size_t query_list(struct query_reader *reader, const char *name, const char ***o
 /* Bits of the named values; 0 when absent. */
 unsigned query_enum_bits(struct query_reader *reader, const char *name, const struct names *names);
 
+/* "'on_demand', 'spot', 'reserved'" */
+const char *query_choices(struct arena *arena, const struct names *names);
+
+/* `q`, the text of a search; NULL when absent or bad (reported). */
+const char *query_search(struct query_reader *reader);
+
+/* Does `part`, which may be NULL, occur in a text, letter case ignored? */
+bool query_finds(const char *part, const char *text);
+
+/* Warns that a search by `q` found nothing, with the nearest name where there is one. */
+void query_nothing_found(struct query_reader *reader, const char *part, const char *nearest);
+
 /* Text as a query component: everything but unreserved characters percent-encoded. */
 const char *query_encode(struct arena *arena, const char *text);
+
+/* "?provider=aws&", or "?": what was asked, but for some parameters, ready for one more. NULL when
+ * memory is out. */
+const char *query_link(struct request *request, const char *const *left_out);
 
 /* The next page, "?provider=aws&cursor=...": relative, so that it holds under any prefix of a
  * gateway. Also a header, for what has no room for it (CSV). NULL when memory is out. */

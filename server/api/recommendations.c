@@ -66,6 +66,9 @@ static bool answer_new(struct request *request, struct kept *kept, const struct 
 		       struct query_reader *reader, struct reply *reply, struct error *error)
 {
 	const struct request_input *input;
+	const struct render_source source = {.catalogue = request->catalogue,
+					     .fragments = kept ? kept->fragments : NULL,
+					     .now_us = request->now_us};
 	struct recommend_answer answer;
 	struct writer writer;
 	bool is_good;
@@ -77,8 +80,7 @@ static bool answer_new(struct request *request, struct kept *kept, const struct 
 	writer_init(&writer, ANSWER_BYTES_MAX);
 	if (key && input->request.filters.max_age_seconds == 0)
 		writer_note_ages(&writer);
-	render_recommendations(&writer, input, &answer, request->catalogue, &reader->warnings,
-			       request->now_us);
+	render_recommendations(&writer, input, &answer, &source, &reader->warnings);
 	is_good = query_reply(&writer, reply, error);
 	if (is_good && writer.notes_ages)
 		keep(request, kept, key, &writer, reply);

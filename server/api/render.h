@@ -8,6 +8,7 @@
 #include "core/recommend.h"
 #include "core/sizing.h"
 #include "server/api/compare.h"
+#include "server/fragments.h"
 #include "server/json/request_input.h"
 #include "server/json/writer.h"
 
@@ -27,6 +28,14 @@ void render_age(struct writer *writer, const char *key, int64_t then_us, int64_t
 
 /* render_offer.c */
 void render_offer(struct writer *writer, const struct offer *offer, int64_t now_us);
+/* Where offers come from, and when they are told. */
+struct render_source {
+	const struct catalogue *catalogue;
+	struct fragments *fragments; /* of its offers; NULL: each is rendered anew */
+	int64_t now_us;
+};
+void render_sourced_offer(struct writer *writer, const struct render_source *source,
+			  uint32_t place);
 void render_fabric(struct writer *writer, const struct fabric *fabric);
 
 /* render_catalogue.c: {version, epoch, as_of, age_seconds, offers, bundled_offers,
@@ -60,13 +69,12 @@ void render_accuracy(struct writer *writer, const struct workload *workload, boo
 
 /* render_answer.c: the whole answers, and the parts of one that a comparison shows too */
 void render_ranked(struct writer *writer, const struct request_input *input,
-		   const struct recommend_answer *answer, int64_t now_us);
+		   const struct recommend_answer *answer, const struct render_source *source);
 void render_why_not(struct writer *writer, const struct request_input *input,
-		    const struct recommend_answer *answer, int64_t now_us);
+		    const struct recommend_answer *answer, const struct render_source *source);
 void render_recommendations(struct writer *writer, const struct request_input *input,
 			    const struct recommend_answer *answer,
-			    const struct catalogue *catalogue, const struct error *warnings,
-			    int64_t now_us);
+			    const struct render_source *source, const struct error *warnings);
 void render_sizing(struct writer *writer, const struct request_input *input,
 		   const struct sizing *sizing, const struct error *warnings);
 

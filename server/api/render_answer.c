@@ -23,19 +23,20 @@ static const char *fit_text(enum fit fit)
 }
 
 static void render_alternatives(struct writer *writer, const struct recommendation *item,
-				int64_t now_us)
+				const struct render_source *source)
 {
 	int i;
 
 	writer_key(writer, "alternatives");
 	writer_begin_array(writer);
 	for (i = 0; i < item->alternatives_count; i++)
-		render_offer(writer, item->alternatives[i], now_us);
+		render_sourced_offer(writer, source, item->alternatives[i]->place);
 	writer_end_array(writer);
 }
 
 static void render_recommendation(struct writer *writer, const struct request_input *input,
-				  const struct recommendation *item, int rank, int64_t now_us)
+				  const struct recommendation *item, int rank,
+				  const struct render_source *source)
 {
 	const struct workload *workload = &input->request.workload;
 	const struct cost *cost = &item->cost;
@@ -46,7 +47,7 @@ static void render_recommendation(struct writer *writer, const struct request_in
 	render_text(writer, "fit", fit_text(item->plan.fit));
 	render_flag(writer, "pareto", item->is_pareto);
 	writer_key(writer, "offer");
-	render_offer(writer, item->offer, now_us);
+	render_sourced_offer(writer, source, item->offer->place);
 	writer_key(writer, "fabric");
 	render_fabric(writer, &item->shape->fabric);
 	writer_key(writer, "plan");
@@ -67,8 +68,8 @@ static void render_recommendation(struct writer *writer, const struct request_in
 	render_notes(writer, "reasons", item->reasons, item->reasons_count);
 	render_notes(writer, "warnings", item->warnings, item->warnings_count);
 	render_time(writer, "price_observed_at", item->offer->observed_at_us);
-	render_age(writer, "price_age_seconds", item->offer->observed_at_us, now_us);
-	render_alternatives(writer, item, now_us);
+	render_age(writer, "price_age_seconds", item->offer->observed_at_us, source->now_us);
+	render_alternatives(writer, item, source);
 	/* A remedy's result is of another workload, whose command this would not be. */
 	if (input->wants_launch && rank)
 		render_launch(writer, workload, item);
@@ -98,31 +99,31 @@ static void render_exclusion(struct writer *writer, const struct exclusion *excl
 }
 
 static void render_remedy(struct writer *writer, const struct request_input *input,
-			  const struct remedy *remedy, int64_t now_us)
+			  const struct remedy *remedy, const struct render_source *source)
 {
 	writer_begin_object(writer);
 	render_text(writer, "code", remedy->code);
 	render_text(writer, "text", remedy->text);
 	writer_key(writer, "result");
 	if (remedy->result)
-		render_recommendation(writer, input, remedy->result, 0, now_us);
+		render_recommendation(writer, input, remedy->result, 0, source);
 	else
 		writer_null(writer);
 	writer_end_object(writer);
 }
 
 void render_ranked(struct writer *writer, const struct request_input *input,
-		   const struct recommend_answer *answer, int64_t now_us)
+		   const struct recommend_answer *answer, const struct render_source *source)
 {
 	writer_key(writer, "recommendations");
 	writer_begin_array(writer);
 	for (int i = 0; i < answer->recommendations_count; i++)
-		render_recommendation(writer, input, &answer->recommendations[i], i + 1, now_us);
+		render_recommendation(writer, input, &answer->recommendations[i], i + 1, source);
 	writer_end_array(writer);
 }
 
 void render_why_not(struct writer *writer, const struct request_input *input,
-		    const struct recommend_answer *answer, int64_t now_us)
+		    const struct recommend_answer *answer, const struct render_source *source)
 {
 	writer_key(writer, "excluded");
 	writer_begin_array(writer);
@@ -132,29 +133,28 @@ void render_why_not(struct writer *writer, const struct request_input *input,
 	writer_key(writer, "remedies");
 	writer_begin_array(writer);
 	for (int i = 0; i < answer->remedies_count; i++)
-		render_remedy(writer, input, &answer->remedies[i], now_us);
+		render_remedy(writer, input, &answer->remedies[i], source);
 	writer_end_array(writer);
 }
 
 void render_recommendations(struct writer *writer, const struct request_input *input,
 			    const struct recommend_answer *answer,
-			    const struct catalogue *catalogue, const struct error *warnings,
-			    int64_t now_us)
+			    const struct render_source *source, const struct error *warnings)
 {
 	const struct workload *workload = &input->request.workload;
 
 	writer_begin_object(writer);
 	render_text(writer, "currency", "USD");
 	writer_key(writer, "catalogue");
-	render_catalogue(writer, catalogue, now_us);
+	render_catalogue(writer, source->catalogue, source->now_us);
 	writer_key(writer, "workload");
 	render_workload(writer, workload, input->model);
 	writer_key(writer, "memory");
 	render_memory(writer, &answer->memory);
 	writer_key(writer, "assumptions");
 	render_assumptions(writer, &answer->assumptions);
-	render_ranked(writer, input, answer, now_us);
-	render_why_not(writer, input, answer, now_us);
+	render_ranked(writer, input, answer, source);
+	render_why_not(writer, input, answer, source);
 	writer_key(writer, "considered");
 	writer_begin_object(writer);
 	render_integer(writer, "shapes", answer->shapes_considered);

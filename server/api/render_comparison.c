@@ -23,6 +23,8 @@ static void render_figures(struct writer *writer, const struct comparison_varian
 	render_text(writer, "cost_basis",
 		    variant->is_feasible ? names_text(&cost_basis_names, (int)variant->cost_basis)
 					 : NULL);
+	render_text(writer, "cost_unit",
+		    variant->is_feasible ? names_text(&cost_unit_names, (int)variant->unit) : NULL);
 	render_micros(writer, "cost_usd",
 		      variant->is_feasible ? variant->cost_micros : PRICE_UNKNOWN);
 	render_text(writer, "time_basis",
@@ -32,7 +34,7 @@ static void render_figures(struct writer *writer, const struct comparison_varian
 }
 
 static void render_variant(struct writer *writer, const struct compared *compared, int index,
-			   int64_t now_us)
+			   const struct render_source *source)
 {
 	static const struct recommend_answer nothing = {.recommendations = NULL};
 	const struct comparison_variant *variant = &compared->variants[index];
@@ -50,9 +52,9 @@ static void render_variant(struct writer *writer, const struct compared *compare
 		render_memory(writer, &answer->memory);
 	else
 		writer_null(writer);
-	render_ranked(writer, input, answer, now_us);
+	render_ranked(writer, input, answer, source);
 	/* Why the rest is out fills pages; of a variant that has an answer it can be asked. */
-	render_why_not(writer, input, variant->is_feasible ? &nothing : answer, now_us);
+	render_why_not(writer, input, variant->is_feasible ? &nothing : answer, source);
 	render_accuracy(writer, &input->request.workload, true);
 	writer_end_object(writer);
 }
@@ -67,6 +69,7 @@ void render_comparison(struct writer *writer, const struct compared *compared,
 		       const struct catalogue *catalogue, const struct error *warnings,
 		       int64_t now_us)
 {
+	const struct render_source source = {.catalogue = catalogue, .now_us = now_us};
 	const struct comparison *found = &compared->comparison;
 
 	writer_begin_object(writer);
@@ -83,7 +86,7 @@ void render_comparison(struct writer *writer, const struct compared *compared,
 	writer_key(writer, "variants");
 	writer_begin_array(writer);
 	for (int i = 0; i < compared->input->count; i++)
-		render_variant(writer, compared, i, now_us);
+		render_variant(writer, compared, i, &source);
 	writer_end_array(writer);
 	writer_key(writer, "warnings");
 	render_warnings(writer, warnings);

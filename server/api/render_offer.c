@@ -1,68 +1,50 @@
 /* Render: a priced instance and its links. */
-#include "server/api/price_filter.h"
+#include "server/api/offer_fields.h"
 #include "server/api/render.h"
 
-static void render_card(struct writer *writer, const struct offer *offer)
-{
-	const struct accelerator *accelerator =
-		offer->is_mapped ? accelerator_find(offer->accelerator) : NULL;
-
-	render_text(writer, "accelerator", offer->accelerator);
-	render_flag(writer, "accelerator_known", offer->is_mapped);
-	render_number(writer, "count", offer->count_milli / (double)COUNT_MILLI_ONE, 3);
-	render_known(writer, "memory_gb", price_memory_gb(offer), 3);
-	render_known(writer, "memory_per_gpu_gb", accelerator ? accelerator->memory_gb : 0, 3);
-}
-
-static void render_price(struct writer *writer, const struct offer *offer)
-{
-	render_text(writer, "price_kind", names_text(&price_kind_names, (int)offer->price_kind));
-	writer_key(writer, "term_months");
-	if (offer->price_kind == PRICE_RESERVED && offer->term_months > 0)
-		writer_integer(writer, offer->term_months);
-	else
-		writer_null(writer);
-	render_micros(writer, "usd_per_hour", offer->price_micros);
-	render_micros(writer, "usd_per_gpu_hour", price_per_gpu(offer));
-	render_micros(writer, "upfront_usd",
-		      offer->upfront_micros > 0 ? offer->upfront_micros : PRICE_UNKNOWN);
-	render_text(writer, "price_basis", offer->price_basis);
-	render_text(writer, "original_currency", offer->original_currency);
-	render_text(writer, "original_amount", offer->original_amount);
-}
+#include <stdlib.h>
 
 void render_offer(struct writer *writer, const struct offer *offer, int64_t now_us)
 {
-	char id[OFFER_ID_TEXT];
+	static const struct offer_fields all = {.count = 0};
 
-	offer_id_format(offer->id, id);
-	writer_begin_object(writer);
-	render_text(writer, "id", id);
-	render_text(writer, "provider", offer->provider);
-	render_text(writer, "region", offer->region);
-	render_text(writer, "zone", offer->zone);
-	render_text(writer, "country", offer->country);
-	render_text(writer, "instance_type", offer->instance_type);
-	render_card(writer, offer);
-	render_known(writer, "vcpus", offer->vcpus, 3);
-	render_known(writer, "ram_gib", offer->ram_gib, 3);
-	render_known(writer, "disk_gb", offer->disk_gb, 3);
-	render_text(writer, "interconnect", offer->interconnect);
-	render_text(writer, "tier", offer->tier);
-	render_price(writer, offer);
-	render_text(writer, "availability",
-		    names_text(&availability_names, (int)offer->availability));
-	writer_key(writer, "quantity");
-	if (offer->quantity >= 0)
-		writer_integer(writer, offer->quantity);
+	offer_fields_render(writer, &all, offer, now_us);
+}
+
+/* Written aside, so that its places count from its own start. */
+static const struct fragment *make_fragment(const struct render_source *source, uint32_t place,
+					    const struct offer *offer)
+{
+	const struct fragment *fragment;
+	struct writer aside;
+	size_t length;
+	char *text;
+
+	writer_init(&aside, ANSWER_BYTES_MAX);
+	writer_note_ages(&aside);
+	render_offer(&aside, offer, source->now_us);
+	text = writer_take(&aside, &length);
+	fragment = text ? fragments_add(source->fragments, place, &aside, text, length) : NULL;
+	free(text);
+	writer_release(&aside);
+	return fragment;
+}
+
+void render_sourced_offer(struct writer *writer, const struct render_source *source, uint32_t place)
+{
+	const struct fragment *fragment =
+		source->fragments ? fragments_find(source->fragments, place) : NULL;
+	struct offer offer;
+
+	if (!fragment) {
+		catalogue_read(source->catalogue, place, &offer);
+		if (source->fragments)
+			fragment = make_fragment(source, place, &offer);
+	}
+	if (fragment)
+		fragment_write(fragment, writer, source->now_us);
 	else
-		writer_null(writer);
-	render_text(writer, "source", offer->source);
-	render_time(writer, "observed_at", offer->observed_at_us);
-	render_age(writer, "age_seconds", offer->observed_at_us, now_us);
-	render_time(writer, "first_seen_at", offer->first_seen_us);
-	render_time(writer, "last_seen_at", offer->last_seen_us);
-	writer_end_object(writer);
+		render_offer(writer, &offer, source->now_us);
 }
 
 void render_fabric(struct writer *writer, const struct fabric *fabric)

@@ -2,6 +2,23 @@
 #include "server/api/render.h"
 
 #include <math.h>
+#include <stdio.h>
+
+/* Of a pipeline: what each phase allocates, of which the highest counts. */
+static void phase_fields(struct writer *writer, const struct memory_estimate *memory)
+{
+	char name[24];
+
+	if (!(memory->phase_bytes[MEDIA_DENOISE] > 0))
+		return;
+	writer_key(writer, "phases");
+	writer_begin_object(writer);
+	for (int phase = 0; phase < MEDIA_PHASES; phase++) {
+		snprintf(name, sizeof(name), "%s_bytes", names_text(&media_phase_names, phase));
+		render_whole(writer, name, memory->phase_bytes[phase]);
+	}
+	writer_end_object(writer);
+}
 
 static void memory_fields(struct writer *writer, const struct memory_estimate *memory)
 {
@@ -14,6 +31,7 @@ static void memory_fields(struct writer *writer, const struct memory_estimate *m
 	render_whole(writer, "low_bytes", memory->low_bytes);
 	render_whole(writer, "high_bytes", memory->high_bytes);
 	render_whole(writer, "host_bytes", memory->host_bytes);
+	phase_fields(writer, memory);
 }
 
 void render_memory(struct writer *writer, const struct memory_estimate *memory)
@@ -54,6 +72,15 @@ static void serving_layout(struct writer *writer, const struct layout *layout,
 	render_number(writer, "max_concurrency", plan->max_concurrency, 1);
 }
 
+static void pipeline_layout(struct writer *writer, const struct layout *layout)
+{
+	int guidance = layout->guidance_parallel > 1 ? layout->guidance_parallel : 1;
+
+	render_integer(writer, "guidance_parallel", guidance);
+	render_text(writer, "sharding", names_text(&sharding_names, (int)layout->sharding));
+	render_integer(writer, "replicas", layout->replicas);
+}
+
 void render_layout(struct writer *writer, const struct workload *workload,
 		   const struct layout *layout, const struct plan *plan)
 {
@@ -73,7 +100,9 @@ void render_layout(struct writer *writer, const struct workload *workload,
 		writer_null(writer);
 	else
 		writer_string(writer, names_text(&format_names, (int)layout->weight_format));
-	if (workload->task == TASK_INFERENCE)
+	if (workload->task == TASK_INFERENCE && workload->architecture->media)
+		pipeline_layout(writer, layout);
+	else if (workload->task == TASK_INFERENCE)
 		serving_layout(writer, layout, plan, !workload_only_reads(workload));
 	else
 		training_layout(writer, layout);
@@ -93,11 +122,41 @@ static void render_phase(struct writer *writer, const char *key, const struct sp
 	writer_end_object(writer);
 }
 
-void render_speed(struct writer *writer, const struct workload *workload,
-		  const struct speed_estimate *speed)
+/* Seconds of sound that all copies get through in one, and what one request takes for each of its
+ * own: under 1 it keeps up with the speaker. */
+static void render_sound(struct writer *writer, const struct workload *workload,
+			 const struct speed_estimate *speed)
 {
-	writer_begin_object(writer);
-	render_text(writer, "bottleneck", names_text(&bottleneck_names, (int)speed->bottleneck));
+	double seconds = workload_sound_seconds(workload);
+
+	if (speed->tower_seconds > 0)
+		render_number(writer, "tower_seconds", speed->tower_seconds, 6);
+	if (!(seconds > 0))
+		return;
+	render_number(writer, "audio_seconds_per_second", speed->requests_per_second * seconds, 3);
+	render_number(writer, "real_time_factor", speed_request_seconds(workload, speed) / seconds,
+		      5);
+}
+
+/* Of a batch on one copy of a pipeline: from the prompts to the items, and its parts. */
+static void render_pipeline(struct writer *writer, const struct workload *workload,
+			    const struct speed_estimate *speed)
+{
+	/* Promised of every model: a pipeline's items are its tokens. */
+	render_number(writer, "tokens_per_second", speed->tokens_per_second, 6);
+	render_number(writer, "items_per_hour", speed->items_per_second * SECONDS_PER_HOUR, 3);
+	render_number(writer, "utilisation", speed->mfu, 4);
+	render_phase(writer, "step", &speed->step);
+	if (workload->task != TASK_INFERENCE)
+		return;
+	render_number(writer, "item_seconds", speed->batch_seconds, 6);
+	for (int phase = 0; phase < MEDIA_PHASES; phase++)
+		render_phase(writer, names_text(&media_phase_names, phase), &speed->media[phase]);
+}
+
+static void render_tokens(struct writer *writer, const struct workload *workload,
+			  const struct speed_estimate *speed)
+{
 	render_number(writer, "tokens_per_second", speed->tokens_per_second, 2);
 	if (workload->task == TASK_INFERENCE) {
 		render_number(writer, "input_tokens_per_second", speed->input_tokens_per_second, 2);
@@ -108,11 +167,23 @@ void render_speed(struct writer *writer, const struct workload *workload,
 			render_number(writer, "tpot_seconds", speed->tpot_seconds, 6);
 			render_phase(writer, "decode", &speed->decode);
 		}
+		render_sound(writer, workload, speed);
 	} else {
 		render_number(writer, "utilisation", speed->mfu, 4);
 		render_whole(writer, "tokens_per_step", speed->tokens_per_step);
 		render_phase(writer, "step", &speed->step);
 	}
+}
+
+void render_speed(struct writer *writer, const struct workload *workload,
+		  const struct speed_estimate *speed)
+{
+	writer_begin_object(writer);
+	render_text(writer, "bottleneck", names_text(&bottleneck_names, (int)speed->bottleneck));
+	if (workload->architecture->media)
+		render_pipeline(writer, workload, speed);
+	else
+		render_tokens(writer, workload, speed);
 	render_number(writer, "low_factor", speed->low_factor, 3);
 	render_number(writer, "high_factor", speed->high_factor, 3);
 	render_flag(writer, "link_is_assumed", speed->link_is_assumed);
@@ -175,6 +246,9 @@ void render_cost(struct writer *writer, const struct cost *cost)
 	render_micros(writer, "interruption_usd", cost->interruption_micros);
 	render_micros(writer, "usd_per_hour", cost->usd_per_hour_micros);
 	render_micros(writer, "usd_per_million_tokens", cost->per_million_tokens_micros);
+	writer_key(writer, "unit");
+	writer_string(writer, names_text(&cost_unit_names, (int)cost->unit));
+	render_micros(writer, "usd_per_unit", cost->per_unit_micros);
 	render_micros(writer, "usd_per_million_input_tokens", cost->per_million_input_micros);
 	render_micros(writer, "usd_per_million_output_tokens", cost->per_million_output_micros);
 	render_known(writer, "billed_seconds", cost->billed_seconds, 0);

@@ -19,7 +19,7 @@ void render_model(struct writer *writer, const char *id, const struct architectu
 	writer_unsigned(writer, parameters.total);
 	writer_key(writer, "active_parameters");
 	writer_unsigned(writer, parameters.active);
-	render_integer(writer, "layers", architecture_layers(architecture));
+	render_known(writer, "layers", architecture_layers(architecture), 0);
 	render_known(writer, "hidden_size", architecture->hidden, 0);
 	render_known(writer, "vocabulary", architecture->vocab, 0);
 	render_known(writer, "max_context", architecture->max_context, 0);
@@ -98,6 +98,20 @@ static void render_field(struct writer *writer, const struct workload *workload,
 	}
 }
 
+/* What pictures and sound come to; nothing where there are none. */
+static void render_senses(struct writer *writer, const struct workload *workload)
+{
+	if (workload->media_tokens > 0) {
+		render_whole(writer, "media_tokens", workload->media_tokens);
+		render_number(writer, "media_share_of_context",
+			      workload->media_tokens / workload->full_context, 4);
+	}
+	if (workload->tower_patches > 0)
+		render_whole(writer, "tower_patches", workload->tower_patches);
+	if (workload->passes > 1)
+		render_whole(writer, "windows", workload->passes);
+}
+
 void render_workload(struct writer *writer, const struct workload *workload,
 		     const struct model *model)
 {
@@ -111,6 +125,8 @@ void render_workload(struct writer *writer, const struct workload *workload,
 			render_field(writer, workload, &workload_fields[id]);
 	if (workload->task != TASK_INFERENCE)
 		render_known(writer, "tokens", workload->tokens, 0);
+	else
+		render_senses(writer, workload);
 	writer_key(writer, "defaults");
 	writer_begin_array(writer);
 	for (id = 0; id < WORKLOAD_FIELD_COUNT; id++)

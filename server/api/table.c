@@ -46,18 +46,23 @@ static void fill(struct row *row, const struct workload *workload, int rank,
 		 names_text(&price_kind_names, (int)item->offer->price_kind));
 	cell_usd(cells[COLUMN_HOUR], cost->usd_per_hour_micros);
 	cell_usd(cells[COLUMN_TOTAL], cost->total_micros);
-	if (cost->per_million_tokens_micros == PRICE_UNKNOWN)
+	if (cost->per_unit_micros == PRICE_UNKNOWN)
 		snprintf(cells[COLUMN_MTOK], CELL, "-");
 	else
 		snprintf(cells[COLUMN_MTOK], CELL, "$%.*f",
-			 cost->per_million_tokens_micros < MICROS_PER_USD / 100 ? 6 : 3,
-			 usd_from_micros(cost->per_million_tokens_micros));
-	if (workload->task == TASK_INFERENCE && cost->basis != COST_RUN)
+			 cost->per_unit_micros < MICROS_PER_USD / 100 ? 6 : 3,
+			 usd_from_micros(cost->per_unit_micros));
+	if (workload->task == TASK_INFERENCE && workload->architecture->media &&
+	    cost->basis != COST_RUN)
+		cell_seconds(cells[COLUMN_TIME], speed->batch_seconds);
+	else if (workload->task == TASK_INFERENCE && cost->basis != COST_RUN)
 		cell_seconds(cells[COLUMN_TIME], speed->ttft_seconds + item->plan.wait_seconds);
 	else
 		cell_duration(cells[COLUMN_TIME], cost->elapsed_seconds);
 	cell_seconds(cells[COLUMN_TPOT], speed->tpot_seconds);
-	snprintf(cells[COLUMN_SPEED], CELL, "%.0f", speed->tokens_per_second);
+	snprintf(cells[COLUMN_SPEED], CELL, "%.0f",
+		 workload->architecture->media ? speed->items_per_second * SECONDS_PER_HOUR
+					       : speed->tokens_per_second);
 	snprintf(cells[COLUMN_BOTTLENECK], CELL, "%s",
 		 names_text(&bottleneck_names, (int)speed->bottleneck));
 	snprintf(cells[COLUMN_HOW], CELL, "%s",
@@ -65,8 +70,13 @@ static void fill(struct row *row, const struct workload *workload, int rank,
 }
 
 static void choose_columns(struct grid *grid, const struct workload *workload,
-			   enum cost_basis basis)
+			   enum cost_basis basis, enum cost_unit unit)
 {
+	static const char *const unit_titles[COST_UNITS] = {
+		[COST_MILLION_TOKENS] = "$/MTOK",   [COST_THOUSAND_IMAGES] = "$/1000",
+		[COST_VIDEO_MINUTE] = "$/MINUTE",   [COST_AUDIO_HOUR] = "$/AUDIO-H",
+		[COST_THOUSAND_SAMPLES] = "$/1000",
+	};
 	static const char *const titles[COLUMNS] = {
 		"#",	  "FIT",  "GPUS", "WHERE",    "PRICE",	    "USD/HOUR", "TOTAL",
 		"$/MTOK", "TIME", "TPOT", "TOKENS/S", "BOTTLENECK", "HOW"};
@@ -78,9 +88,16 @@ static void choose_columns(struct grid *grid, const struct workload *workload,
 		grid->is_shown[i] = true;
 		grid->is_right[i] = i >= COLUMN_HOUR && i <= COLUMN_SPEED;
 	}
+	grid->titles[COLUMN_MTOK] = unit_titles[unit];
 	grid->is_right[COLUMN_RANK] = true;
 	if (is_serving && basis != COST_RUN)
 		grid->titles[COLUMN_TIME] = "TTFT";
+	if (workload->architecture->media) {
+		grid->titles[COLUMN_SPEED] = is_serving ? "ITEMS/H" : "SAMPLES/H";
+		if (is_serving && basis != COST_RUN)
+			grid->titles[COLUMN_TIME] = "ITEM";
+		writes = false;
+	}
 	if (basis == COST_MONTH)
 		grid->titles[COLUMN_TOTAL] = "A MONTH";
 	grid->is_shown[COLUMN_TOTAL] = basis != COST_UNIT;
@@ -200,7 +217,8 @@ static void print_rows(const struct table *table, const struct workload *workloa
 	struct grid grid = {.lines_count = 1};
 	struct row row;
 
-	choose_columns(&grid, workload, answer->recommendations[0].cost.basis);
+	choose_columns(&grid, workload, answer->recommendations[0].cost.basis,
+		       answer->recommendations[0].cost.unit);
 	measure(&grid, workload, answer);
 	arrange(&grid, table->width);
 	fputs(table_color(table, COLOR_BOLD), table->stream);

@@ -12,15 +12,20 @@ struct line {
 /* "$1.16", "$0.012/Mtok", "$1204.10/month" */
 static void cost_cell(char out[CELL], const struct comparison_variant *variant)
 {
-	static const char *const units[COST_BASES] = {
-		[COST_RUN] = "", [COST_MONTH] = "/month", [COST_UNIT] = "/Mtok"};
+	static const char *const units[COST_UNITS] = {
+		[COST_MILLION_TOKENS] = "/Mtok",	   [COST_THOUSAND_IMAGES] = "/1000 images",
+		[COST_VIDEO_MINUTE] = "/minute",	   [COST_AUDIO_HOUR] = "/hour",
+		[COST_THOUSAND_SAMPLES] = "/1000 samples",
+	};
+	const char *unit = variant->cost_basis == COST_UNIT    ? units[variant->unit]
+			   : variant->cost_basis == COST_MONTH ? "/month"
+							       : "";
 	double usd = usd_from_micros(variant->cost_micros);
 
 	if (!variant->is_feasible || variant->cost_micros == PRICE_UNKNOWN)
 		snprintf(out, CELL, "-");
 	else
-		snprintf(out, CELL, usd < 1 ? "$%.4f%s" : "$%.2f%s", usd,
-			 units[variant->cost_basis]);
+		snprintf(out, CELL, usd < 1 ? "$%.4f%s" : "$%.2f%s", usd, unit);
 }
 
 static void time_cell(char out[CELL], const struct comparison_variant *variant)

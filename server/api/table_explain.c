@@ -60,6 +60,10 @@ static void cost_lines(const struct table *table, const struct workload *workloa
 	} else {
 		money(table, "an hour", cost->usd_per_hour_micros, "");
 	}
+	if (cost->unit != COST_MILLION_TOKENS)
+		money(table, cost_unit_words(cost->unit) + 1, cost->per_unit_micros, "");
+	if (workload->architecture->media)
+		return;
 	money(table, writes ? "a million tokens written" : "a million tokens",
 	      cost->per_million_tokens_micros, writes ? "with all that is read for them" : "");
 	if (!writes)
@@ -109,13 +113,30 @@ static void phase(const struct table *table, const char *name, const struct spee
 	table_paragraph(table, "  ", 4, text);
 }
 
+/* Of a pipeline: a batch from the prompts to the items. */
+static void item_lines(const struct table *table, const struct workload *workload,
+		       const struct speed_estimate *speed)
+{
+	phase(table, "one step", &speed->step);
+	if (workload->task == TASK_INFERENCE) {
+		phase(table, "encoding", &speed->media[MEDIA_ENCODE]);
+		phase(table, "all steps", &speed->media[MEDIA_DENOISE]);
+		phase(table, "decoding", &speed->media[MEDIA_DECODE]);
+	}
+	fprintf(table->stream, "  %.4g %s an hour, %.0f %% of the card's peak\n",
+		speed->items_per_second * SECONDS_PER_HOUR,
+		workload->task == TASK_INFERENCE ? "items" : "samples", 100 * speed->mfu);
+}
+
 static void speed_lines(const struct table *table, const struct workload *workload,
 			const struct plan *plan)
 {
 	const struct speed_estimate *speed = &plan->speed;
 
 	title(table, "speed");
-	if (workload->task != TASK_INFERENCE) {
+	if (workload->architecture->media) {
+		item_lines(table, workload, speed);
+	} else if (workload->task != TASK_INFERENCE) {
 		phase(table, "one step", &speed->step);
 		fprintf(table->stream,
 			"  %.0f tokens a step, %.0f tokens/s, %.0f %% of the card's peak\n",

@@ -49,15 +49,41 @@ static void assumed_line(const struct table *table, const struct workload *workl
 	table_paragraph(table, "assumed: ", 2, text);
 }
 
+/* Of a pipeline: "1000 items of 1024 x 1024", "items of 1280 x 720, 81 frames". */
+static void item_text(char *out, size_t room, const struct workload *workload)
+{
+	const struct media *media = workload->architecture->media;
+	char count[CELL] = "", rate[CELL] = "", frames[CELL] = "";
+
+	if (workload->items > 0)
+		snprintf(count, sizeof(count), "%.0f ", workload->items);
+	if (workload->items_per_hour > 0)
+		snprintf(rate, sizeof(rate), ", %.6g an hour", workload->items_per_hour);
+	if (media->sample_rate > 0) {
+		snprintf(out, room, "%sitems of %.4g s%s", count, workload->seconds, rate);
+		return;
+	}
+	if (workload->frames > 1)
+		snprintf(frames, sizeof(frames), ", %lld frames", (long long)workload->frames);
+	snprintf(out, room, "%sitems of %lld x %lld%s%s", count, (long long)workload->width,
+		 (long long)workload->height, frames, rate);
+}
+
 static void what_text(char *out, size_t room, const struct workload *workload)
 {
 	char tokens[CELL];
 
-	if (workload_only_reads(workload))
+	if (workload->architecture->media) {
+		item_text(out, room, workload);
+		return;
+	}
+	if (workload_sound_seconds(workload) > 0)
+		snprintf(tokens, sizeof(tokens), "%.4g s of sound", workload->seconds);
+	else if (workload_only_reads(workload))
 		snprintf(tokens, sizeof(tokens), "%lld tokens", (long long)workload->prompt_tokens);
 	else
-		snprintf(tokens, sizeof(tokens), "%lld tokens in and %lld out",
-			 (long long)workload->prompt_tokens, (long long)workload->output_tokens);
+		snprintf(tokens, sizeof(tokens), "%.0f tokens in and %lld out", workload->prompt,
+			 (long long)workload->output_tokens);
 	if (workload->task != TASK_INFERENCE)
 		snprintf(out, room, "sequences of %lld tokens",
 			 (long long)workload->sequence_length);

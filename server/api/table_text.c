@@ -174,12 +174,15 @@ const char *cell_layout(char out[CELL], const struct workload *workload,
 	out[0] = '\0';
 	if (workload->task == TASK_INFERENCE) {
 		add(out, "%s", names_text(&format_names, (int)layout->weight_format));
-		if (!workload_only_reads(workload))
+		if (!workload_only_reads(workload) && !workload->architecture->media)
 			add(out, "cache %s", names_text(&format_names, (int)layout->kv_format));
 	}
 	add_degree(out, "tensor", layout->tensor_parallel);
 	add_degree(out, "pipeline", layout->pipeline_parallel);
 	add_degree(out, "context", layout->context_parallel);
+	add_degree(out, "guidance", layout->guidance_parallel);
+	if (workload->task == TASK_INFERENCE && layout_shards_weights(layout))
+		add(out, "weights sharded");
 	add_degree(out, "expert", layout->expert_parallel);
 	if (workload->task == TASK_INFERENCE) {
 		add_degree(out, "copies", layout->replicas);

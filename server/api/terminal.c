@@ -307,6 +307,7 @@ static bool recommend_with(struct job *job)
 	const struct request_input *input;
 	struct recommend_answer answer;
 	int64_t now_us = clock_wall_us();
+	struct render_source source = {.now_us = now_us};
 	struct table table = table_open(stdout);
 	struct error warnings;
 	struct writer writer;
@@ -322,7 +323,8 @@ static bool recommend_with(struct job *job)
 	workload_warn(&input->request.workload, "/workload", &warnings);
 	if (job->wants_json) {
 		writer_init(&writer, ANSWER_BYTES_MAX);
-		render_recommendations(&writer, input, &answer, job->catalogue, &warnings, now_us);
+		source.catalogue = job->catalogue;
+		render_recommendations(&writer, input, &answer, &source, &warnings);
 		return print_json(job, &writer);
 	}
 	if (job->explain)

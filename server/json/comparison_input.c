@@ -248,13 +248,49 @@ static bool read_variants(struct reading *reading)
 	return reading->count > 0;
 }
 
+static bool is_known(const struct error *error, const char *pointer)
+{
+	const struct error_item *item = error->first;
+
+	while (item && strcmp(item->pointer, pointer) != 0)
+		item = item->next;
+	return item != NULL;
+}
+
+/* When nothing can be laid over it: what is wrong in the base, whatever a variant might add. */
+static bool read_base_alone(struct reading *reading)
+{
+	struct decoder *decoder = arena_alloc(reading->input.arena, sizeof(*decoder));
+	json_t *whole = decoder ? whole_request(reading->root.value, NULL) : NULL;
+	struct input_at at = reading->root;
+	struct error faults;
+
+	if (!whole)
+		return error_set(reading->input.error, ERROR_TOO_LARGE,
+				 "the request needs too much memory");
+	error_init(&faults, reading->input.arena);
+	decoder->catalogue = reading->catalogue;
+	decoder->input = reading->input;
+	decoder->input.error = &faults;
+	at.value = whole;
+	request_input_read(decoder, &at);
+	json_decref(whole);
+	for (const struct error_item *item = faults.first; item; item = item->next)
+		if (strcmp(item->code, "required") != 0 && strcmp(item->code, "conflict") != 0 &&
+		    !is_known(reading->input.error, item->pointer))
+			error_add(reading->input.error, item->pointer, item->code, item->suggestion,
+				  "%s", item->detail);
+	reading->input.error->dropped += faults.dropped;
+	return true;
+}
+
 static bool read_body(struct reading *reading)
 {
 	int64_t limit = COMPARISON_LIMIT_DEFAULT;
-	bool is_usable = read_base(reading, &limit);
+	bool is_usable = read_base(reading, &limit), has_variants = read_variants(reading);
 
-	if (!read_variants(reading) || !is_usable)
-		return request_input_conclude(reading->input.error);
+	if (!has_variants || !is_usable)
+		return read_base_alone(reading) && request_input_conclude(reading->input.error);
 	for (size_t i = 0; i < reading->count; i++) {
 		error_init(&reading->faults[i], reading->input.arena);
 		error_init(&reading->warnings[i], reading->input.arena);

@@ -55,6 +55,7 @@ static const char *kind_of(const json_t *value)
 
 json_t *input_parse(struct input *input, const char *bytes, size_t length)
 {
+	const char *zero = bytes ? memchr(bytes, '\0', length) : NULL;
 	json_error_t fault;
 	json_t *root;
 
@@ -65,6 +66,11 @@ json_t *input_parse(struct input *input, const char *bytes, size_t length)
 	if (depth_of(bytes, length) > INPUT_DEPTH_MAX) {
 		error_set(input->error, ERROR_MALFORMED, "the JSON is nested deeper than %d levels",
 			  INPUT_DEPTH_MAX);
+		return NULL;
+	}
+	if (zero) { /* jansson 2.14 skips one behind a number */
+		error_set(input->error, ERROR_MALFORMED, "invalid JSON: a NUL at byte %td",
+			  zero - bytes + 1);
 		return NULL;
 	}
 	root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &fault);

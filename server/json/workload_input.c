@@ -2,6 +2,7 @@
 #include "server/json/workload_input.h"
 
 #include "core/hf_config.h"
+#include "core/media_config.h"
 #include "core/model_numbers.h"
 #include "server/json/config_view.h"
 
@@ -13,7 +14,7 @@
 
 /* The table's names, and the one field that the table does not hold. */
 static const char *const known_texts[] = {
-#define X(kind, field, names, least, most, tasks) [WORKLOAD_##field] = #field,
+#define X(kind, field, names, least, most, tasks, media) [WORKLOAD_##field] = #field,
 	WORKLOAD_FIELDS(X)
 #undef X
 		[WORKLOAD_FIELD_COUNT] = "model",
@@ -150,7 +151,10 @@ static bool model_from_config(struct input *input, const struct input_at *at, bo
 					 json_string_length(at->value), input->arena, &found);
 	else
 		root = config_view_from_json(at->value, input->arena, &found);
-	if (!root || !hf_config_read(root, &storage->architecture, &found))
+	if (!root ||
+	    !(media_config_is(root)
+		      ? media_config_read(root, &storage->media, &storage->architecture, &found)
+		      : hf_config_read(root, &storage->architecture, &found)))
 		return config_faults(input, at, &found, is_text);
 	workload->model = "config";
 	return true;
@@ -240,8 +244,10 @@ static bool already_reported(const struct error *error, const char *pointer)
 	return false;
 }
 
-/* Core's checks, without repeating a field that could not even be read. */
-static bool complete(struct input *input, const struct input_at *at, struct workload *workload)
+/* Core's checks, without repeating a field that could not even be read. Whether a field applies is
+ * not said of a model that is not known: it might. */
+static bool complete(struct input *input, const struct input_at *at, struct workload *workload,
+		     bool has_model)
 {
 	const struct error_item *item;
 	struct error found;
@@ -250,7 +256,8 @@ static bool complete(struct input *input, const struct input_at *at, struct work
 	if (workload_complete(workload, input_pointer(input, at), &found))
 		return true;
 	for (item = found.first; item; item = item->next)
-		if (!already_reported(input->error, item->pointer))
+		if (!already_reported(input->error, item->pointer) &&
+		    (has_model || strcmp(item->code, "not_applicable") != 0))
 			error_add(input->error, item->pointer, item->code, item->suggestion, "%s",
 				  item->detail);
 	if (!found.first)
@@ -279,7 +286,7 @@ bool workload_input(struct input *input, const struct input_at *at, struct workl
 		if (!member.value)
 			continue;
 		if (read_field(input, &member, field, (char *)workload + field->offset))
-			workload->given |= UINT64_C(1) << i;
+			workload->given |= WORKLOAD_BIT(i);
 		else
 			is_read = false;
 	}
@@ -295,5 +302,5 @@ bool workload_input(struct input *input, const struct input_at *at, struct workl
 	/* Without a task every other field would seem out of place. */
 	if (!workload_has(workload, WORKLOAD_task) && input_member(at, "task").value)
 		return false;
-	return complete(input, at, workload) && has_model && is_read;
+	return complete(input, at, workload, has_model) && has_model && is_read;
 }

@@ -10,6 +10,7 @@
 struct workload_input {
 	const struct model *model;	  /* NULL when it came as a config or as a size */
 	struct architecture architecture; /* used when model is NULL */
+	struct media media;		  /* what it points to when it is a pipeline */
 };
 
 /*

@@ -157,14 +157,31 @@ void writer_end_array(struct writer *writer)
 	close_level(writer, ']');
 }
 
+/* Text between quotes, where a value may stand: in one piece, since answers are made of these. */
+static void append_quoted(struct writer *writer, const char *text, size_t length, bool is_key)
+{
+	bool comma = writer->depth && writer->need_comma[writer->depth - 1];
+	char *at;
+
+	if (!reserve(writer, length + 2 + comma + is_key))
+		return;
+	at = writer->bytes + writer->length;
+	if (comma)
+		*at++ = ',';
+	*at++ = '"';
+	memcpy(at, text, length);
+	at += length;
+	*at++ = '"';
+	if (is_key)
+		*at++ = ':';
+	writer->length = (size_t)(at - writer->bytes);
+	if (writer->depth)
+		writer->need_comma[writer->depth - 1] = !is_key; /* its value follows at once */
+}
+
 void writer_key(struct writer *writer, const char *name)
 {
-	value_begins(writer);
-	append_byte(writer, '"');
-	append(writer, name, strlen(name));
-	append(writer, "\":", 2);
-	if (writer->depth)
-		writer->need_comma[writer->depth - 1] = false; /* its value follows at once */
+	append_quoted(writer, name, strlen(name), true);
 }
 
 static void append_escaped(struct writer *writer, unsigned char byte)
@@ -185,18 +202,34 @@ static void append_escaped(struct writer *writer, unsigned char byte)
 	append(writer, buffer, 6);
 }
 
+/* ASCII that stands for itself. */
+static bool is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
 void writer_string_n(struct writer *writer, const char *text, size_t length)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
 	size_t at = 0, plain = 0;
 
+	while (at < length && is_plain(bytes[at]))
+		at++;
+	if (at == length) {
+		append_quoted(writer, text, length, false);
+		return;
+	}
 	value_begins(writer);
 	append_byte(writer, '"');
 	while (at < length) {
-		size_t step = utf8_sequence(text + at, length - at);
-		bool is_plain = step > 1 || (step == 1 && bytes[at] >= 0x20 && bytes[at] != '"' &&
-					     bytes[at] != '\\' && bytes[at] != 0x7f);
-		if (is_plain) {
+		size_t step;
+
+		if (is_plain(bytes[at])) {
+			at++;
+			continue;
+		}
+		step = utf8_sequence(text + at, length - at);
+		if (step > 1) {
 			at += step;
 			continue;
 		}
@@ -372,14 +405,18 @@ static void note_age(struct writer *writer, size_t at, int64_t then_us)
 
 void writer_age(struct writer *writer, int64_t then_us, int64_t now_us)
 {
-	size_t at;
-
 	if (then_us == 0) {
 		writer_null(writer);
 		return;
 	}
 	value_begins(writer);
-	at = writer->length;
+	writer_raw_age(writer, then_us, now_us);
+}
+
+void writer_raw_age(struct writer *writer, int64_t then_us, int64_t now_us)
+{
+	size_t at = writer->length;
+
 	append_digits(writer, now_us > then_us ? (uint64_t)(now_us - then_us) / US_PER_SECOND : 0);
 	if (writer->notes_ages)
 		note_age(writer, at, then_us);

@@ -70,6 +70,9 @@ void writer_time(struct writer *writer, int64_t wall_us);
  * happened at 0, null. */
 void writer_age(struct writer *writer, int64_t then_us, int64_t now_us);
 
+/* The same inside of a fragment; never of what happened at 0. */
+void writer_raw_age(struct writer *writer, int64_t then_us, int64_t now_us);
+
 /* Notes the places of ages, which writer_take() leaves to writer_release(). */
 void writer_note_ages(struct writer *writer);
 
