@@ -141,7 +141,7 @@ struct media {
 
 	/* As published: what a workload takes that does not say. */
 	int width, height, frames;
-	int references; /* pictures that an editor starts from */
+	int references;			  /* pictures that an editor starts from */
 	double fps, seconds, sample_rate; /* sample_rate: of audio; 0 = pictures */
 	bool is_guided_in_turn; /* its pipeline runs the passes of guidance one after the other */
 	int steps, guidance_passes; /* passes a step: 2 with classifier-free guidance */

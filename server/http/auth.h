@@ -32,7 +32,8 @@ struct auth *auth_new(const struct config *config, struct keyring *keyring, stru
 void auth_free(struct auth *auth);
 
 /* Once the API's address is known, before anybody asks: where only this machine can ask and auth is
- * off, who asks here sees a company's own prices too; elsewhere a warning says that anybody may ask.
+ * off, who asks here sees a company's own prices too; elsewhere a warning says that anybody may
+ * ask.
  */
 void auth_listens_at(struct auth *auth, const char *address);
 

@@ -231,8 +231,9 @@ START_TEST(other_types_are_refused_where_they_stand)
 		ck_assert_str_eq(error.first->code, cases[i].code);
 	}
 	error_init(&error, &arena);
-	ck_assert(read_media("{\"_class_name\":\"UNet2DConditionModel\",\"block_out_channels\":null,"
-			     "\"down_block_types\":null}"));
+	ck_assert(
+		read_media("{\"_class_name\":\"UNet2DConditionModel\",\"block_out_channels\":null,"
+			   "\"down_block_types\":null}"));
 }
 END_TEST
 
