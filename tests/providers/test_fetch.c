@@ -67,8 +67,8 @@ static void teardown(void)
 static struct fetch_options options(void)
 {
 	return (struct fetch_options){.body_max = BODY_MAX,
-				      .timeout_seconds = 60,
-				      .connect_timeout_seconds = 30,
+				      .timeout_seconds = 5,
+				      .connect_timeout_seconds = 2,
 				      .allow_private = true};
 }
 
@@ -219,12 +219,11 @@ START_TEST(a_stalled_or_dripping_server_costs_the_timeout_at_most)
 	limits.timeout_seconds = 1;
 	ck_assert_int_eq(ask_with("/fault/stall", NULL, &limits), FETCH_TIMEOUT);
 	ck_assert_int_eq(ask_with("/fault/slow?bytes=1000", NULL, &limits), FETCH_TIMEOUT);
-	/* Of half a minute, and of minutes. */
-	ck_assert_int_lt(clock_monotonic_us() - start_us, 20 * US_PER_SECOND);
+	ck_assert_int_lt(clock_monotonic_us() - start_us, 4000000);
 }
 END_TEST
 
-START_TEST(a_stop_ends_a_request_before_its_time_is_over)
+START_TEST(a_stop_ends_a_request_within_a_second_or_two)
 {
 	struct fetch_options limits = options();
 	atomic_bool stop = true;
@@ -233,7 +232,7 @@ START_TEST(a_stop_ends_a_request_before_its_time_is_over)
 	limits.timeout_seconds = 30;
 	limits.stop = &stop;
 	ck_assert_int_eq(ask_with("/fault/stall", NULL, &limits), FETCH_STOPPED);
-	ck_assert_int_lt(clock_monotonic_us() - start_us, 20 * US_PER_SECOND); /* of 30 */
+	ck_assert_int_lt(clock_monotonic_us() - start_us, 2500000);
 }
 END_TEST
 
@@ -272,7 +271,7 @@ int main(void)
 	tcase_add_test(tcase, redirects_are_followed_without_a_credential_only);
 	tcase_add_test(tcase, private_addresses_and_plain_http_need_an_override);
 	tcase_add_test(tcase, a_stalled_or_dripping_server_costs_the_timeout_at_most);
-	tcase_add_test(tcase, a_stop_ends_a_request_before_its_time_is_over);
+	tcase_add_test(tcase, a_stop_ends_a_request_within_a_second_or_two);
 	tcase_add_test(tcase, nobody_there_and_no_such_name_are_told_apart);
 	tcase_add_test(tcase, an_arena_that_is_too_small_is_an_error_not_a_short_answer);
 	suite_add_tcase(suite, tcase);

@@ -370,7 +370,7 @@ class Faults(Worker):
         self.replay.admin('fault', 'runpod', kind='429', retry_after='3600')
         start = time.monotonic()
         self.once('--provider', 'runpod', check=1)
-        self.assertLess(time.monotonic() - start, 600)
+        self.assertLess(time.monotonic() - start, 5 * SLOWNESS)
         self.assertEqual(len(self.requests('runpod')), 1)
         self.assertEqual(self.outcome('runpod'), 'rate_limited')
 
@@ -520,7 +520,7 @@ class Schedule(Worker):
             took.append(self.until(lambda: self.price(H100_ROW.format(8000)) == round(dollars * 8e6), 20, 'new price'))
         self.assertLess(min(took), (1 + 2) * SLOWNESS)
         child.terminate()
-        self.assertEqual(child.wait(60 * SLOWNESS), 0)
+        self.assertEqual(child.wait(5 * SLOWNESS), 0)
 
     def test_it_stops_promptly_while_a_provider_hangs(self):
         self.replay.admin('fault', 'vultr', kind='stall', seconds=300)
@@ -529,8 +529,8 @@ class Schedule(Worker):
         self.assertTrue(self.requests('vultr'))
         start = time.monotonic()
         child.terminate()
-        self.assertEqual(child.wait(60 * SLOWNESS), 0)
-        self.assertLess(time.monotonic() - start, 40 * SLOWNESS)  # of 60 and more
+        self.assertEqual(child.wait(10 * SLOWNESS), 0)
+        self.assertLess(time.monotonic() - start, 4 * SLOWNESS)
 
     def test_a_failing_feed_is_asked_no_more_than_others_and_they_go_on(self):
         self.replay.admin('fault', 'vultr', kind='404')

@@ -69,7 +69,7 @@ START_TEST(one_leads_and_the_spare_takes_over)
 	ck_assert(!apply(spare, 2000000));
 	store_free(first);
 	/* The server lets go of the lock when it has noticed. */
-	for (int i = 0; i < 1500 && !lead(spare); i++)
+	for (int i = 0; i < 100 && !lead(spare); i++)
 		usleep(20000);
 	ck_assert(lead(spare));
 	ck_assert(apply(spare, 2000000));
@@ -154,7 +154,7 @@ START_TEST(a_server_that_hangs_costs_the_deadline_not_the_thread)
 	kill((pid_t)pid, SIGCONT);
 	ck_assert_ptr_nonnull(strstr(error.detail, "in time"));
 	ck_assert_int_ge(took_us, 4 * US_PER_SECOND);
-	ck_assert_int_le(took_us, 40 * US_PER_SECOND); /* five, and what the machine takes */
+	ck_assert_int_le(took_us, 7 * US_PER_SECOND);
 	ck_assert_msg(store_read_clock(store, &clock, &error), "%s", error.detail);
 	store_free(store);
 }
@@ -180,7 +180,7 @@ START_TEST(an_interrupt_ends_what_runs_and_all_that_follows)
 	pthread_create(&thread, NULL, interrupt, store);
 	started_us = clock_monotonic_us();
 	ck_assert(!store_read_clock(store, &clock, &error));
-	ck_assert_int_lt(clock_monotonic_us() - started_us, 4 * US_PER_SECOND); /* of five */
+	ck_assert_int_le(clock_monotonic_us() - started_us, US_PER_SECOND);
 	kill((pid_t)pid, SIGCONT);
 	pthread_join(thread, NULL);
 	ck_assert(!store_read_clock(store, &clock, &error));
