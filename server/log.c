@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define LINE_MAX 4096 /* PIPE_BUF on Linux: longer writes to a pipe may be torn */
+#define ACCESS_VALUE_MAX                                                                           \
+	256 /* so that all fields of an access line fit, however they are escaped */
 
 static const char *const level_names[] = {[LOG_DEBUG] = "debug",
 					  [LOG_INFO] = "info",
@@ -57,9 +59,9 @@ static void put(struct line *line, const char *text, size_t length)
 	line->length += length;
 }
 
-static void put_escaped(struct line *line, const char *text)
+static void put_escaped(struct line *line, const char *text, size_t left)
 {
-	size_t left = strlen(text), step;
+	size_t step;
 
 	for (; left > 0; text += step, left -= step) {
 		unsigned char byte = (unsigned char)*text;
@@ -85,15 +87,26 @@ static void put_escaped(struct line *line, const char *text)
 	}
 }
 
-static void put_field(struct line *line, const char *name, const char *value)
+static void put_field_n(struct line *line, const char *name, const char *value, size_t length)
 {
 	if (line->length + strlen(name) + 16 > sizeof(line->bytes))
 		return;
 	put(line, ",\"", 2);
 	put(line, name, strlen(name));
 	put(line, "\":\"", 3);
-	put_escaped(line, value);
+	put_escaped(line, value, length);
 	line->bytes[line->length++] = '"';
+}
+
+static void put_field(struct line *line, const char *name, const char *value)
+{
+	put_field_n(line, name, value, strlen(value));
+}
+
+/* What a client chose: a method may be as long as a head. */
+static void put_short(struct line *line, const char *name, const char *value)
+{
+	put_field_n(line, name, value, strnlen(value, ACCESS_VALUE_MAX));
 }
 
 static void put_number(struct line *line, const char *name, long long value)
@@ -175,7 +188,7 @@ void log_access(const struct log_access *access)
 	put_field(&line, "request_id", access->request_id);
 	if (*access->trace_id)
 		put_trace(&line, access);
-	put_field(&line, "method", access->method);
+	put_short(&line, "method", access->method);
 	put_field(&line, "route", access->route);
 	put_number(&line, "status", access->status);
 	put_number(&line, "duration_us", access->duration_us);
@@ -186,7 +199,7 @@ void log_access(const struct log_access *access)
 	if (*access->scheme)
 		put_field(&line, "scheme", access->scheme);
 	if (*access->host)
-		put_field(&line, "host", access->host);
+		put_short(&line, "host", access->host);
 	end(&line);
 	if (access_length + line.length > sizeof(access_lines))
 		log_flush();

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +159,7 @@ static bool try_bind(struct listener *listener, const struct addrinfo *at, bool 
 	setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (reuse_port)
 		setsockopt(listener->fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes));
+	listener->is_shared = reuse_port;
 	return bind(listener->fd, at->ai_addr, at->ai_addrlen) == 0 &&
 	       listen(listener->fd, BACKLOG) == 0;
 }
@@ -229,6 +232,23 @@ bool listener_open(struct listener *listener, const char *address, const char *n
 	}
 	describe(listener);
 	return true;
+}
+
+bool listener_turn_away(struct listener *listener)
+{
+	/* Drops the segments with SYN and without ACK; the flags are the header's byte 13. What is
+	 * accepted from now on inherits this, and never sees one. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	};
+	const struct sock_fprog program = {.len = sizeof(code) / sizeof(*code), .filter = code};
+
+	return listener->is_shared && setsockopt(listener->fd, SOL_SOCKET, SO_ATTACH_FILTER,
+						 &program, sizeof(program)) == 0;
 }
 
 void listener_refuse(struct listener *listener)

@@ -20,6 +20,7 @@ struct listener {
 	int fd;
 	bool is_inherited; /* from a service manager: never shut down, the next process takes it
 			      over */
+	bool is_shared;	   /* a TCP port that another process may listen on too (SO_REUSEPORT) */
 	char text[ADDRESS_TEXT]; /* really bound, in the form of the configuration */
 	char unix_path[108];	 /* to remove at the end, or "" */
 };
@@ -30,6 +31,14 @@ struct listener {
  */
 bool listener_open(struct listener *listener, const char *address, const char *name, int index,
 		   bool reuse_port, struct error *error);
+
+/*
+ * Of a shared port: begins no more connections, so that none lies in this socket's queue when it is
+ * closed, which the kernel would reset. Handshakes under way are finished; whoever begins one is
+ * not answered and tries again (a second later, on Linux), by then with who shares the port.
+ * False where that does not apply or cannot be had.
+ */
+bool listener_turn_away(struct listener *listener);
 
 /* Refuses newcomers at once, unless the socket is inherited: what still waits in the kernel's queue
  * would hang otherwise. The descriptor stays, since other threads may be about to use it. */

@@ -33,6 +33,7 @@ struct exchange {
 	const char *holder; /* of whose held requests it is one */
 	bool has_bad_credential;
 	bool has_begun, is_refused, has_waited, is_hold_over, is_answered;
+	bool is_last; /* it is answered before its end, which costs the connection */
 };
 
 /* Makes the answer and queues it; afterwards the request's memory is gone. */

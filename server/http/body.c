@@ -1,10 +1,10 @@
 /* The body of a request: see body.h. */
 #include "server/http/body.h"
 
-#include <stdio.h>
+#include "server/http/refusal.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define BODY_CAPACITY_FIRST 4096
 #define OVERFLOW_BYTES_MAX ((uint64_t)1 << 20) /* of a chunked body, past its limit */
@@ -32,19 +32,13 @@ static bool append(struct exchange *exchange, const char *data, size_t length)
 
 /* No answer can be queued between pieces of a body; this one goes past the library, which has sent
  * nothing on this exchange yet, and then hangs up. */
-static void send_too_large(const struct exchange *exchange)
+static void send_too_large(const struct exchange *exchange, size_t most)
 {
-	static const char body[] =
-		"{\"type\":\"/problems/too-large\",\"title\":\"The request is larger than this "
-		"route takes\",\"status\":413,\"code\":\"too_large\"}\n";
-	char text[512];
-	int length = snprintf(text, sizeof(text),
-			      "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\n"
-			      "Content-Type: application/problem+json\r\n"
-			      "Content-Length: %zu\r\n\r\n%s",
-			      sizeof(body) - 1, body);
+	struct error error;
 
-	send(exchange->connection->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	error_init(&error, NULL);
+	error_set(&error, ERROR_TOO_LARGE, "the body is larger than %zu bytes", most);
+	refusal_send(exchange->connection, &error, exchange->request.is_head);
 }
 
 enum MHD_Result body_take(struct exchange *exchange, const char *data, size_t *length)
@@ -62,7 +56,7 @@ enum MHD_Result body_take(struct exchange *exchange, const char *data, size_t *l
 	if (!exchange->is_refused && !append(exchange, data, *length))
 		exchange->is_refused = true;
 	if (exchange->received > most + OVERFLOW_BYTES_MAX) {
-		send_too_large(exchange);
+		send_too_large(exchange, most);
 		return MHD_NO;
 	}
 	*length = 0;

@@ -2,14 +2,17 @@
 #include "server/http/connection.h"
 
 #include "server/clock.h"
+#include "server/http/answer.h"
+#include "server/http/guard.h"
+#include "server/http/refusal.h"
 #include "server/http/wait.h"
 
 #include <linux/tcp.h> /* tcpi_bytes_received, which <netinet/tcp.h> lacks */
 #include <netinet/in.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #define CLOSING_IDLE_US (US_PER_SECOND / 2)
 
@@ -71,13 +74,14 @@ void connection_wait(struct connection *connection, int64_t deadline_us)
 /*
  * When a peer's last bytes and its farewell arrive together, 0.9.75 reads the bytes, takes the
  * short read for "no more now", and never looks again: the connection would stay until its
- * deadline. So the worker watches for the farewell itself.
+ * deadline. So the worker watches for the farewell itself; and for bytes, on behalf of the guard.
  */
-static void watch_peer(struct connection *connection)
+static bool watch_peer(struct connection *connection)
 {
-	struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = connection};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
+				    .data.ptr = connection};
 
-	epoll_ctl(connection->worker->epoll, EPOLL_CTL_ADD, connection->fd, &event);
+	return epoll_ctl(connection->worker->epoll, EPOLL_CTL_ADD, connection->fd, &event) == 0;
 }
 
 void connection_left(struct connection *connection)
@@ -107,11 +111,17 @@ static void unlink_left(struct connection *connection)
 
 void connection_cut(struct connection *connection)
 {
+	if (!connection->handle) {
+		connection_free(connection);
+		return;
+	}
 	if (connection->phase == PHASE_WAIT)
 		wait_end(connection, "the client left");
 	unlink_connection(connection);
 	connection->was_cut = true;
 	shutdown(connection->fd, SHUT_RDWR);
+	if (connection->guarded.is_held)
+		guard_pass(connection);
 }
 
 static bool has_sent_anything(const struct connection *connection)
@@ -123,20 +133,15 @@ static bool has_sent_anything(const struct connection *connection)
 	       info.tcpi_bytes_received > 0;
 }
 
-/* Sent past the library, which has nothing to say on this connection while it waits for input. */
-static void send_timeout(const struct connection *connection)
+static void send_timeout(struct connection *connection)
 {
-	static const char body[] =
-		"{\"type\":\"/problems/request-timeout\",\"title\":\"The request did not arrive in "
-		"time\",\"status\":408,\"code\":\"request_timeout\"}\n";
-	char text[512];
-	int length = snprintf(text, sizeof(text),
-			      "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
-			      "Content-Type: application/problem+json\r\n"
-			      "Content-Length: %zu\r\n\r\n%s",
-			      sizeof(body) - 1, body);
+	const struct exchange *exchange = connection->exchange;
+	struct error error;
 
-	send(connection->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	error_init(&error, NULL);
+	error_set(&error, ERROR_TIMEOUT, "the %s of the request did not come in time",
+		  connection->phase == PHASE_HEAD ? "head" : "body");
+	refusal_send(connection, &error, exchange && exchange->request.is_head);
 }
 
 static void expire(struct worker *worker, struct connection *connection)
@@ -151,6 +156,11 @@ static void expire(struct worker *worker, struct connection *connection)
 		metrics_rejected(metrics, METRICS_REJECTED_HEAD_TIMEOUT);
 	else if (connection->phase == PHASE_BODY)
 		metrics_rejected(metrics, METRICS_REJECTED_BODY_TIMEOUT);
+	if (connection->phase == PHASE_HEAD && guard_has(connection)) {
+		guard_give_up(connection, ERROR_TIMEOUT,
+			      "the head of the request did not come in time");
+		return;
+	}
 	if ((connection->phase == PHASE_HEAD || connection->phase == PHASE_BODY) &&
 	    has_sent_anything(connection))
 		send_timeout(connection);
@@ -170,7 +180,7 @@ void connections_expire(struct worker *worker)
 
 void connections_close_quiet(struct worker *worker)
 {
-	static const enum phase quiet[] = {PHASE_IDLE, PHASE_HEAD};
+	static const enum phase quiet[] = {PHASE_IDLE, PHASE_HEAD, PHASE_LINGER};
 
 	for (size_t i = 0; i < sizeof(quiet) / sizeof(*quiet); i++) {
 		struct connection *at = worker->phases[quiet[i]].oldest, *next;
@@ -187,47 +197,57 @@ void connections_close_quiet(struct worker *worker)
 void connections_cut_left(struct worker *worker)
 {
 	MHD_UNSIGNED_LONG_LONG library_ms;
+	struct connection *next;
 
 	if (!worker->left ||
 	    (MHD_get_timeout(worker->daemon, &library_ms) == MHD_YES && library_ms == 0))
 		return;
-	for (struct connection *at = worker->left; at; at = at->next_left) {
-		if (at->phase != PHASE_ANSWER && !at->was_cut)
+	for (struct connection *at = worker->left; at; at = next) {
+		next = at->next_left;
+		if (at->phase == PHASE_HEAD && guard_has(at))
+			guard_give_up(at, ERROR_MALFORMED, "the request ends within its head");
+		else if (at->phase != PHASE_ANSWER && !at->was_cut)
 			connection_cut(at);
 	}
 }
 
-static void connection_new(struct worker *worker, struct MHD_Connection *handle, void **state)
+void connection_open(struct worker *worker, int fd, const struct sockaddr_storage *address,
+		     socklen_t length, bool is_surplus)
 {
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const union MHD_ConnectionInfo *address =
-		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	struct connection *connection = calloc(1, sizeof(*connection));
 
-	*state = connection;
-	worker->is_added = true;
 	if (!connection) {
-		shutdown(fd->connect_fd, SHUT_RDWR);
+		close(fd);
+		atomic_fetch_sub(&worker->connections, 1);
 		return;
 	}
 	connection->worker = worker;
-	connection->fd = fd->connect_fd;
+	connection->fd = fd;
 	connection->phase = PHASES;
-	connection->is_surplus = worker->is_surplus_next;
-	connection->peer = peer_of(address ? address->client_addr : NULL);
+	connection->is_surplus = is_surplus;
+	connection->address = *address;
+	connection->address_length = length;
+	connection->peer = peer_of((const struct sockaddr *)address);
 	connection->is_trusted = trust_has(&worker->http->trust, &connection->peer);
 	peer_format(&connection->peer, connection->client);
+	metrics_connections(worker->http->server->metrics, 1);
 	connection_enter(connection, PHASE_HEAD);
-	watch_peer(connection);
+	if (!watch_peer(connection))
+		guard_pass(connection);
 }
 
-static void connection_free(struct connection *connection)
+void connection_free(struct connection *connection)
 {
-	epoll_ctl(connection->worker->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
+	struct worker *worker = connection->worker;
+
+	epoll_ctl(worker->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
 	unlink_left(connection);
 	unlink_connection(connection);
+	if (!connection->handle && connection->fd >= 0)
+		close(connection->fd);
 	free(connection);
+	metrics_connections(worker->http->server->metrics, -1);
+	atomic_fetch_sub(&worker->connections, 1);
 }
 
 void connection_notify(void *cls, struct MHD_Connection *handle, void **state,
@@ -236,13 +256,11 @@ void connection_notify(void *cls, struct MHD_Connection *handle, void **state,
 	struct worker *worker = cls;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		connection_new(worker, handle, state);
-		metrics_connections(worker->http->server->metrics, 1);
-		return;
-	}
-	if (*state)
+		*state = worker->entering;
+		worker->entering->handle = handle;
+		worker->entering = NULL;
+	} else {
 		connection_free(*state);
-	*state = NULL;
-	metrics_connections(worker->http->server->metrics, -1);
-	atomic_fetch_sub(&worker->connections, 1);
+		*state = NULL;
+	}
 }

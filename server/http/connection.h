@@ -9,11 +9,19 @@
 
 #include <microhttpd.h>
 
+/* Of an accepted socket, which it takes over; the worker counts it already. */
+void connection_open(struct worker *worker, int fd, const struct sockaddr_storage *address,
+		     socklen_t length, bool is_surplus);
+
+/* Closes the descriptor unless the library has it. */
+void connection_free(struct connection *connection);
+
 /* MHD_OPTION_NOTIFY_CONNECTION; `cls` is the worker. */
 void connection_notify(void *cls, struct MHD_Connection *handle, void **state,
 		       enum MHD_ConnectionNotificationCode code);
 
-/* Hangs up; the library closes the descriptor once it sees that nothing comes any more. */
+/* Hangs up; the library closes the descriptor once it sees that nothing comes any more. What the
+ * library has not been given is freed. */
 void connection_cut(struct connection *connection);
 
 /* The peer said that it sends no more. */

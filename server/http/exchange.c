@@ -13,16 +13,17 @@
 #include "server/http/body.h"
 #include "server/http/caller.h"
 #include "server/http/coding.h"
+#include "server/http/guard.h"
 #include "server/http/target.h"
 #include "server/http/wait.h"
 #include "server/later.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define HEAD_BYTES_MAX 16384
 #define ARENA_BYTES_MAX ((size_t)64 << 20)
 /* Of a refused body with a declared length, which is read past: behind HAProxy, an answer that
  * comes before the body has gone out is lost more often than not. Gateways stop larger ones. */
@@ -43,8 +44,8 @@ static uint64_t scramble(uint64_t value)
 	return value ^ (value >> 31);
 }
 
-/* Unlike any other: a random number of the worker and a count, mixed so that neither shows. */
-static void generate_id(struct worker *worker, char out[REQUEST_ID_TEXT])
+/* A random number of the worker and a count, mixed so that neither shows. */
+void exchange_new_id(struct worker *worker, char out[REQUEST_ID_TEXT])
 {
 	uint64_t count = ++worker->id_count;
 
@@ -92,16 +93,22 @@ void exchange_free(void *cls, struct MHD_Connection *handle, void **state,
 {
 	struct worker *worker = cls;
 	struct exchange *exchange = *state;
+	struct connection *connection;
 
 	(void)handle;
 	if (!exchange)
 		return;
+	connection = exchange->connection;
 	/* Answered by the library itself: a head that does not parse or does not fit. */
 	if (!exchange->is_answered && reason == MHD_REQUEST_TERMINATED_WITH_ERROR &&
-	    !exchange->connection->was_cut && !exchange->has_begun)
+	    !connection->was_cut && !exchange->has_begun)
 		metrics_rejected(worker->http->server->metrics, METRICS_REJECTED_FRAMING);
-	exchange->connection->exchange = NULL;
-	connection_enter(exchange->connection, PHASE_IDLE);
+	connection->exchange = NULL;
+	connection_enter(connection, PHASE_IDLE);
+	guard_finish(connection, exchange->framing.is_chunked,
+		     exchange->is_last || reason != MHD_REQUEST_TERMINATED_COMPLETED_OK ||
+			     connection->is_surplus ||
+			     atomic_load(&worker->http->server->is_draining));
 	free(exchange->body);
 	job_free(exchange->job);
 	arena_release(&exchange->request.arena);
@@ -142,7 +149,7 @@ static void take_ids(struct exchange *exchange)
 	if (given && field_is_request_id(given))
 		snprintf(request->request_id, sizeof(request->request_id), "%s", given);
 	else
-		generate_id(worker, request->request_id);
+		exchange_new_id(worker, request->request_id);
 	if (parent &&
 	    trace_read(parent, scramble(worker->id_base ^ ++worker->id_count), &exchange->trace))
 		request->trace_id = exchange->trace.id;
@@ -299,6 +306,22 @@ static void count_refusal(const struct exchange *exchange)
 		metrics_rejected(metrics, METRICS_REJECTED_TARGET);
 }
 
+static void count_consumed(struct exchange *exchange, struct MHD_Connection *handle)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	guard_count(exchange->connection, info ? info->header_size : 0, exchange->framing.length,
+		    exchange->framing.is_chunked);
+}
+
+/* In the first call, which costs the connection. */
+static enum MHD_Result answer_at_once(struct exchange *exchange, struct MHD_Connection *handle)
+{
+	exchange->is_refused = exchange->is_last = true;
+	return answer_send(exchange, handle);
+}
+
 /* The first call. */
 static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *handle,
 			     const char *method, const char *version)
@@ -312,21 +335,20 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *h
 	take_ids(exchange);
 	if (!check_framing(exchange, handle, method, version)) {
 		metrics_rejected(request->server->metrics, METRICS_REJECTED_FRAMING);
-		exchange->is_refused = true;
-		return answer_send(exchange, handle);
+		return answer_at_once(exchange, handle);
 	}
+	count_consumed(exchange, handle);
 	if (exchange->connection->is_surplus) {
 		metrics_rejected(request->server->metrics, METRICS_REJECTED_CONNECTIONS);
 		error_set(&exchange->error, ERROR_UNAVAILABLE, "too many open connections");
-		exchange->is_refused = true;
-		return answer_send(exchange, handle);
+		return answer_at_once(exchange, handle);
 	}
 	if (!check_request(exchange, handle)) {
 		count_refusal(exchange);
 		exchange->is_refused = true;
 		if (framing_has_body(framing) &&
 		    (framing->expects_continue || framing->length > DRAIN_BYTES_MAX))
-			return answer_send(exchange, handle);
+			return answer_at_once(exchange, handle);
 	}
 	if (framing_has_body(framing))
 		connection_enter(exchange->connection, PHASE_BODY);

@@ -21,6 +21,9 @@ enum MHD_Result exchange_step(void *cls, struct MHD_Connection *handle, const ch
 void exchange_free(void *cls, struct MHD_Connection *handle, void **state,
 		   enum MHD_RequestTerminationCode reason);
 
+/* The id of a request that brought none: unlike any other. */
+void exchange_new_id(struct worker *worker, char out[REQUEST_ID_TEXT]);
+
 /* request.c: what the answer with this ETag weighs. */
 void request_remember_length(const struct request *request, const char *etag, size_t length);
 

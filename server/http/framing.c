@@ -22,24 +22,25 @@ static bool is_named(const char *name, size_t length, const char *wanted)
 	return length == strlen(wanted) && strncasecmp(name, wanted, length) == 0;
 }
 
+bool framing_read_length(const char *value, size_t length, uint64_t *bytes)
+{
+	*bytes = 0;
+	if (length == 0 || length > 18)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		if (value[i] < '0' || value[i] > '9')
+			return false;
+		*bytes = *bytes * 10 + (uint64_t)(value[i] - '0');
+	}
+	return true;
+}
+
 static void take_length(struct framing *framing, const char *value, size_t length)
 {
-	uint64_t bytes = 0;
-
-	if (++framing->lengths > 1) {
+	if (++framing->lengths > 1)
 		fail(framing, "more than one Content-Length");
-		return;
-	}
-	if (length == 0 || length > 18)
-		fail(framing, "Content-Length is not a number of bytes");
-	for (size_t i = 0; i < length && length <= 18; i++) {
-		if (value[i] < '0' || value[i] > '9') {
-			fail(framing, "Content-Length is not a number of bytes");
-			return;
-		}
-		bytes = bytes * 10 + (uint64_t)(value[i] - '0');
-	}
-	framing->length = bytes;
+	else if (!framing_read_length(value, length, &framing->length))
+		fail(framing, FRAMING_BAD_LENGTH);
 }
 
 static void take_coding(struct framing *framing, const char *value, size_t length)
@@ -124,8 +125,7 @@ void framing_head(struct framing *framing, const char *head, size_t length)
 		lines++;
 	}
 	if (!at || skip_line_end(at, end) != end || lines != framing->fields)
-		fail(framing,
-		     "a line of the head is folded, holds a NUL byte or does not end in CRLF");
+		fail(framing, FRAMING_BAD_LINE);
 }
 
 bool framing_check(struct framing *framing, bool is_http_1_0, struct error *error)

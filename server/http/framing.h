@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FRAMING_BAD_LENGTH "Content-Length is not a number of bytes"
+#define FRAMING_BAD_LINE "a line of the head is folded, holds a NUL byte or does not end in CRLF"
+
+/* The value of a Content-Length. */
+bool framing_read_length(const char *value, size_t length, uint64_t *bytes);
+
 struct framing {
 	unsigned fields, lengths, codings, hosts, content_types, content_encodings;
 	uint64_t length; /* declared */

@@ -14,6 +14,10 @@
 #include <unistd.h>
 
 #define POLL_US 5000
+/* How long a handshake that has begun may take to end: several round trips inside a region. */
+#define HANDSHAKE_US 20000
+/* How long who was refused by the guard may take to close. */
+#define REFUSED_US (2 * US_PER_SECOND)
 /* How long connections that are kept alive may still bring a request, and learn that they close. */
 #define LINGER_US (US_PER_SECOND / 2)
 
@@ -36,6 +40,7 @@ static bool configure(struct http *http, const struct config *config, struct err
 	http->allowance_us[PHASE_BODY] = microseconds(config->body_timeout_seconds);
 	http->allowance_us[PHASE_ANSWER] = microseconds(config->send_timeout_seconds);
 	http->allowance_us[PHASE_IDLE] = microseconds(config->idle_timeout_seconds);
+	http->allowance_us[PHASE_LINGER] = REFUSED_US;
 	/* Probes and scrapes every few seconds are no news. */
 	http->logs_errors = http->port == ROUTE_API && strcmp(config->access_log, "off") != 0;
 	http->logs_success = http->port == ROUTE_API && strcmp(config->access_log, "all") == 0;
@@ -144,13 +149,16 @@ void http_stop(struct http *http, double grace_seconds)
 
 	grace_us = microseconds(grace_seconds);
 	atomic_store(&http->server->is_draining, true); /* answers say Connection: close */
-	atomic_store(&http->is_closed, true);
-	wake_all(http);
+	if (listener_turn_away(&http->listener))
+		usleep(HANDSHAKE_US);
 	/* Who has connected already is still served; an inherited listener's queue is for the next
 	 * process. */
 	while (!http->listener.is_inherited && worker_accept(http, NULL) > 0)
 		continue;
 	listener_refuse(&http->listener);
+	/* Only now, since it ends what is held: those clients come back at once. */
+	atomic_store(&http->is_closed, true);
+	wake_all(http);
 	while (workers_connections(http) > 0 && waited_us < grace_us) {
 		if (waited_us >= LINGER_US && !atomic_exchange(&http->closes_quiet, true))
 			wake_all(http);

@@ -4,7 +4,7 @@
  * The daemon runs in external mode: with a thread of its own, 0.9.75 loses the wake-up when exactly
  * a multiple of 128 sockets becomes ready. Sockets are accepted here and handed to the worker with
  * the fewest, because a gateway's few long-lived connections must spread over all threads; the
- * library is given them with MHD_add_connection().
+ * library is given them with MHD_connection_open().
  */
 #include "server/http/worker.h"
 
@@ -12,6 +12,8 @@
 #include "server/http/coding.h"
 #include "server/http/connection.h"
 #include "server/http/exchange.h"
+#include "server/http/guard.h"
+#include "server/http/head.h"
 #include "server/http/wait.h"
 #include "server/log.h"
 
@@ -28,8 +30,8 @@
 #include <unistd.h>
 
 #define ACCEPTS_A_ROUND 64
+#define ACCEPT_PAUSE_US (US_PER_SECOND / 10) /* where even the reserve is gone */
 #define SURPLUS_MAX 64U /* connections over the limit that are told 503 rather than cut */
-#define POOL_BYTES 32768
 #define WAIT_MS_MAX 60000
 #define EVENTS_A_ROUND 64
 
@@ -46,16 +48,12 @@ static void log_library(void *cls, const char *format, va_list arguments)
 
 /* --- accepting --- */
 
-static void add_connection(struct worker *worker, int fd, const struct sockaddr_storage *address,
-			   socklen_t length, bool is_surplus)
+/* `what` tells the events apart. */
+static bool watch(struct worker *worker, int fd, uint32_t events, void *what)
 {
-	worker->is_added = false;
-	worker->is_surplus_next = is_surplus;
-	/* Closes the descriptor when it fails; counted down here unless the callback will. */
-	if (MHD_add_connection(worker->daemon, fd, (const struct sockaddr *)address, length) !=
-		    MHD_YES &&
-	    !worker->is_added)
-		atomic_fetch_sub(&worker->connections, 1);
+	struct epoll_event event = {.events = events, .data.ptr = what};
+
+	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static void take_handed(struct worker *worker)
@@ -68,7 +66,7 @@ static void take_handed(struct worker *worker)
 	pthread_mutex_unlock(&worker->lock);
 	for (; at; at = next) {
 		next = at->next;
-		add_connection(worker, at->fd, &at->address, at->length, at->is_surplus);
+		connection_open(worker, at->fd, &at->address, at->length, at->is_surplus);
 		free(at);
 	}
 }
@@ -146,30 +144,43 @@ static void place(struct http *http, struct worker *self, int fd,
 	}
 	to = reserve_least_loaded(http);
 	if (to == self)
-		add_connection(self, fd, address, length, is_surplus);
+		connection_open(self, fd, address, length, is_surplus);
 	else
 		hand_over(to, fd, address, length, is_surplus);
 }
 
 /* Out of descriptors: the waiting client is let in by the reserve and shown out, or the listener
- * would stay readable and the threads would spin. */
-static void refuse_by_reserve(struct http *http)
+ * would stay readable and the threads would spin. False when somebody took the reserve's place. */
+static bool refuse_by_reserve(struct http *http)
 {
-	int fd;
+	int fd = -1;
 
 	pthread_mutex_lock(&http->reserve_lock);
-	close(http->reserve_fd);
-	fd = accept4(http->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	if (http->reserve_fd >= 0) {
+		close(http->reserve_fd);
+		fd = accept4(http->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	}
 	if (fd >= 0)
 		close(fd);
 	http->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	pthread_mutex_unlock(&http->reserve_lock);
+	if (fd < 0)
+		return false;
 	metrics_rejected(http->server->metrics, METRICS_REJECTED_CONNECTIONS);
+	return true;
+}
+
+/* The listener stays readable: this thread looks away until descriptors may be free again. */
+static void pause_accepting(struct worker *worker)
+{
+	epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->http->listener.fd, NULL);
+	worker->accepts_again_us = worker->now_us + ACCEPT_PAUSE_US;
 }
 
 int worker_accept(struct http *http, struct worker *self)
 {
 	int accepted = 0;
+	bool is_stuck = false;
 
 	while (accepted < ACCEPTS_A_ROUND) {
 		struct sockaddr_storage address = {0};
@@ -180,9 +191,14 @@ int worker_accept(struct http *http, struct worker *self)
 		if (fd >= 0)
 			place(http, self, fd, &address, length);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			refuse_by_reserve(http);
+			is_stuck = !refuse_by_reserve(http);
 		else if (errno != EINTR && errno != ECONNABORTED)
 			break;
+		if (is_stuck) {
+			if (self)
+				pause_accepting(self);
+			break;
+		}
 		accepted++;
 	}
 	return accepted;
@@ -200,6 +216,8 @@ static int next_due_ms(struct worker *worker)
 		return 0;
 	if (MHD_get_timeout(worker->daemon, &library_ms) == MHD_YES && library_ms < WAIT_MS_MAX)
 		due_us = (int64_t)library_ms * 1000;
+	if (worker->accepts_again_us && worker->accepts_again_us - now_us < due_us)
+		due_us = worker->accepts_again_us - now_us;
 	for (int phase = 0; phase < PHASES; phase++) {
 		const struct connection *oldest = worker->phases[phase].oldest;
 
@@ -217,6 +235,28 @@ static void stop_accepting(struct worker *worker)
 {
 	epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->http->listener.fd, NULL);
 	worker->has_retired = true;
+	worker->accepts_again_us = 0;
+}
+
+static bool watch_listener(struct worker *worker)
+{
+	return watch(worker, worker->http->listener.fd, EPOLLIN | EPOLLEXCLUSIVE,
+		     &worker->http->listener);
+}
+
+static void accept_again(struct worker *worker)
+{
+	if (!worker->accepts_again_us || worker->now_us < worker->accepts_again_us)
+		return;
+	worker->accepts_again_us = watch_listener(worker) ? 0 : worker->now_us + ACCEPT_PAUSE_US;
+}
+
+/* May free it. */
+static void handle_connection(struct connection *connection, uint32_t events)
+{
+	if (events & ~(uint32_t)EPOLLIN && connection->phase != PHASE_LINGER)
+		connection_left(connection);
+	guard_look(connection);
 }
 
 static void handle_events(struct worker *worker, const struct epoll_event *events, int count)
@@ -232,7 +272,7 @@ static void handle_events(struct worker *worker, const struct epoll_event *event
 		else if (what == &worker->http->listener)
 			may_accept = true;
 		else if (what != worker->daemon)
-			connection_left(what);
+			handle_connection(what, events[i].events);
 	}
 	if (may_accept && !worker->has_retired)
 		worker_accept(worker->http, worker);
@@ -253,6 +293,7 @@ static void *run(void *cls)
 			stop_accepting(worker);
 			holds_end_all(worker);
 		}
+		accept_again(worker);
 		handle_events(worker, events, count);
 		take_handed(worker);
 		waits_take_told(worker);
@@ -266,6 +307,7 @@ static void *run(void *cls)
 		log_flush();
 	}
 	waits_end_all(worker);
+	guard_end_all(worker);
 	MHD_run(worker->daemon); /* sends what that brought */
 	return NULL;
 }
@@ -288,15 +330,7 @@ static struct MHD_Daemon *daemon_new(struct worker *worker)
 		exchange_free, worker, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, worker,
 		MHD_OPTION_CONNECTION_LIMIT, worker->http->connections_max * 2 + 1024U,
 		MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)POOL_BYTES, MHD_OPTION_END);
-}
-
-/* `what` tells the events apart. */
-static bool watch(struct worker *worker, int fd, uint32_t events, void *what)
-{
-	struct epoll_event event = {.events = events, .data.ptr = what};
-
-	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+		(size_t)HEAD_POOL_BYTES, MHD_OPTION_END);
 }
 
 bool worker_init(struct worker *worker, struct http *http, struct error *error)
@@ -316,8 +350,7 @@ bool worker_init(struct worker *worker, struct http *http, struct error *error)
 			      : NULL;
 	if (worker->epoll < 0 || worker->wake < 0 || !info ||
 	    !watch(worker, info->epoll_fd, EPOLLIN, worker->daemon) ||
-	    !watch(worker, worker->wake, EPOLLIN, &worker->wake) ||
-	    !watch(worker, http->listener.fd, EPOLLIN | EPOLLEXCLUSIVE, &http->listener))
+	    !watch(worker, worker->wake, EPOLLIN, &worker->wake) || !watch_listener(worker))
 		return error_set(error, ERROR_INTERNAL, "cannot make an HTTP worker: %s",
 				 strerror(errno));
 	return true;
@@ -338,6 +371,7 @@ void worker_release(struct worker *worker)
 	waits_take_told(worker); /* abandoned by now */
 	if (worker->daemon) {
 		take_handed(worker);
+		guard_end_all(worker);
 		MHD_stop_daemon(worker->daemon);
 	}
 	coder_free(worker->coder);

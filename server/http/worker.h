@@ -12,6 +12,7 @@
 
 #include "server/http/address.h"
 #include "server/http/forwarded.h"
+#include "server/http/guard.h"
 #include "server/http/http.h"
 #include "server/http/trust.h"
 
@@ -24,18 +25,20 @@ struct exchange;
 struct job;
 
 enum phase {
-	PHASE_HEAD,   /* from the accept, or from the next request's first line */
+	PHASE_HEAD,   /* from the accept, or from the next request's first bytes */
 	PHASE_BODY,   /* from the end of the head */
 	PHASE_WAIT,   /* suspended; in order of each one's own deadline (wait.h) */
 	PHASE_ANSWER, /* from the queued answer: the client must take it */
 	PHASE_IDLE,   /* kept alive */
+	PHASE_LINGER, /* refused by the guard, which reads on until the client closes */
 	PHASES
 };
 
 struct connection {
 	struct connection *previous, *next;
 	struct worker *worker;
-	struct exchange *exchange; /* the request under way, or NULL */
+	struct MHD_Connection *handle; /* NULL until its first head is known to be readable */
+	struct exchange *exchange;     /* the request under way, or NULL */
 	int fd;
 	enum phase phase;
 	struct connection *previous_left,
@@ -44,6 +47,9 @@ struct connection {
 	int64_t since_us;   /* PHASE_WAIT: until when */
 	bool is_surplus;    /* over the limit: its first request is answered 503 */
 	bool was_cut;
+	struct guarded guarded;
+	struct sockaddr_storage address;
+	socklen_t address_length;
 	struct peer peer;
 	bool is_trusted;	/* the peer is a proxy whose word counts */
 	char client[PEER_TEXT]; /* the peer, as text */
@@ -69,13 +75,15 @@ struct worker {
 	struct {
 		struct connection *oldest, *newest;
 	} phases[PHASES];
-	struct connection *left;    /* see watch_peer() */
-	uint64_t id_base, id_count; /* request ids */
-	bool is_surplus_next;	    /* of the socket being given to the library */
-	bool is_added;		    /* the library has told of it */
-	bool has_retired;	    /* accepts no more */
-	bool has_resumed;	    /* a suspended connection, since the library ran last */
-	uint64_t seen_number;	    /* of the catalogue that held requests were last shown */
+	struct connection *left;	/* see watch_peer() */
+	uint64_t id_base, id_count;	/* request ids */
+	struct connection *entering;	/* the socket being given to the library */
+	char looked_at[HEAD_BYTES_MAX]; /* by the guard; on the stack it would be zeroed each time
+					 */
+	bool has_retired;		/* accepts no more */
+	int64_t accepts_again_us;	/* looks away from the listener until then; 0: looks */
+	bool has_resumed;		/* a suspended connection, since the library ran last */
+	uint64_t seen_number;		/* of the catalogue that held requests were last shown */
 
 	pthread_mutex_t lock; /* guards the next two */
 	struct handed *queue;

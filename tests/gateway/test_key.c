@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct error error;
@@ -209,6 +210,41 @@ START_TEST(a_file_holds_keys_by_id_and_no_revoked_ones)
 }
 END_TEST
 
+START_TEST(a_file_that_root_writes_belongs_to_whom_it_is_for)
+{
+	uid_t owner = 12345;
+	struct key keys[] = {{.id = "aaaaaaaaaa", .name = "first", .created_us = 1}};
+	char folder[] = "/tmp/gpupick-keys-XXXXXX", path[64];
+	struct key_list list = {keys, 1};
+	struct stat status;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/keys", folder);
+	if (chown(folder, owner, (gid_t)-1) != 0)
+		owner = geteuid(); /* not run as root */
+	ck_assert_msg(key_file_write(path, &list, &error), "%s", error.detail);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_uint_eq(status.st_uid, owner);
+	ck_assert_uint_eq(status.st_mode & 0777, 0600);
+	/* One that is there keeps what it was given, whosever the folder is. */
+	ck_assert_int_eq(chown(path, geteuid(), (gid_t)-1), 0);
+	ck_assert_int_eq(chmod(path, 0640), 0);
+	ck_assert_msg(key_file_write(path, &list, &error), "%s", error.detail);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_uint_eq(status.st_uid, geteuid());
+	ck_assert_uint_eq(status.st_mode & 0777, 0640);
+	unlink(path);
+	/* In the folder that one is in. */
+	ck_assert_int_eq(chdir(folder), 0);
+	ck_assert_msg(key_file_write("keys", &list, &error), "%s", error.detail);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_uint_eq(status.st_uid, owner);
+	ck_assert_int_eq(chdir("/"), 0);
+	unlink(path);
+	rmdir(folder);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("key");
@@ -223,6 +259,7 @@ int main(void)
 	tcase_add_test(tests, a_line_comes_back_as_it_was);
 	tcase_add_test(tests, bad_lines_are_told_with_their_number);
 	tcase_add_test(tests, a_file_holds_keys_by_id_and_no_revoked_ones);
+	tcase_add_test(tests, a_file_that_root_writes_belongs_to_whom_it_is_for);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

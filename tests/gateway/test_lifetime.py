@@ -187,6 +187,35 @@ class Addresses(unittest.TestCase):
                 for _ in range(20):
                     self.assertEqual(second.ask(get(LIVE)).status, 200)
 
+    def test_a_shared_port_that_changes_hands_loses_no_connection(self):
+        """None that was begun may lie in a queue that closes: the kernel would reset it."""
+        ended, lost, answers = threading.Event(), [], []
+
+        def ask(server):
+            while not ended.is_set():
+                try:
+                    answers.append(server.ask(get(LIVE)).status)
+                except (Closed, OSError) as failure:
+                    lost.append(repr(failure))
+
+        server = Server(reuse_port="true")
+        address = server.addresses["api"]
+        threads = [threading.Thread(target=ask, args=(server,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(10):
+                following = Server(reuse_port="true", listen=address)
+                old, server = server, following
+                self.assertEqual(old.stop(), 0)
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join(10 * SLOW)
+            self.assertEqual(server.stop(), 0)
+        self.assertEqual(lost, [])
+        self.assertEqual(set(answers), {200})
+
     def test_healthcheck(self):
         with Server(snapshot=False) as server:
             ops = ["--ops-listen", server.addresses["ops"]]

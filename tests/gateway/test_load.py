@@ -249,6 +249,25 @@ class Limits(unittest.TestCase):
             time.sleep(0.5 * SLOW)
             self.assertEqual(server.ask(get(LIVE)).status, 200)
 
+    def test_descriptors_that_others_take_are_waited_for(self):
+        """Not even the one that is kept to refuse with is left: nobody spins, and who waits is
+        served once there are some again."""
+        with Server(threads=2) as server:
+            pid = server.process.pid
+            limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+            clients = connect_all(server, 10)
+            time.sleep(0.5 * SLOW)
+            used = cpu_seconds(pid)
+            time.sleep(0.5)
+            used = cpu_seconds(pid) - used
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+            self.assertLess(used, 0.2, "it spins")
+            for client in clients:
+                client.sendall(get(LIVE))
+                self.assertEqual(Reader(client).answer().status, 200)
+            close_all(clients)
+
 
 def cpu_seconds(pid):
     with open("/proc/%d/stat" % pid) as status:

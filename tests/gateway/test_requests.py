@@ -16,12 +16,9 @@ DRAINED_MAX = 1024 * 1024  # of a body that is refused
 def setUpModule():
     global server, empty
     server = Server(threads=2)
+    unittest.addModuleCleanup(server.__exit__)
     empty = Server(snapshot=False, threads=1)
-
-
-def tearDownModule():
-    server.__exit__()
-    empty.__exit__()
+    unittest.addModuleCleanup(empty.__exit__)
 
 
 class Smuggling(unittest.TestCase):
@@ -486,6 +483,20 @@ class Heads(unittest.TestCase):
         self.assertEqual(lines["logged-1"]["status"], 200)
         self.assertNotIn("trace_id", lines["logged-2"])
         self.assertEqual(lines["logged-2"]["route"], "-")
+
+    def test_a_long_method_is_logged(self):
+        kinds = {"long-1": "x" * 9000, "long-2": "\x01" * 9000, "long-3": "\xff" * 9000}
+        for name, method in kinds.items():
+            server.ask(get("/nowhere", "X-Request-Id: " + name, method=method))
+        lines = {}
+        for _ in range(100):
+            lines = {l.get("request_id"): l for l in list(server.lines)}
+            if kinds.keys() <= lines.keys():
+                break
+            time.sleep(0.05)
+        for name, status in (("long-1", 404), ("long-2", 400), ("long-3", 400)):
+            self.assertEqual((lines[name]["status"], lines[name]["client"]), (status, "127.0.0.1"))
+        self.assertEqual(lines["long-1"]["method"], "x" * 256)
 
     def test_a_long_target(self):
         self.assertEqual(server.ask(get("/" + "a" * 8000)).status, 404)

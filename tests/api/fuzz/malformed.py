@@ -12,9 +12,20 @@ BAD_PIECES = [b"\\u12", b"\\x", b"\n\"", b"\xc0\x80", b"\xed\xa0\x80", b"//", b"
 UNKNOWN_METHODS = ["PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "get", "BREW", "QUERY"]
 BAD_HEADS = [
     ["Content-Length: 1", "Content-Length: 2"], ["Content-Length: 1, 2"], ["Content-Length: -1"], ["Content-Length: +3"],
-    ["Content-Length: 0x10"], ["Content-Length: 99999999999999999999"], ["Host: two"],
+    ["Content-Length: 0x10"], ["Content-Length: 99999999999999999999"], ["Content-Length: 18446744073709551616"],
+    ["Content-Length: 5 "], ["Content-Length:"], ["Content-Length: x", "Transfer-Encoding: chunked"], ["Host: two"],
+    ["Content-Length: 3", "Content-Length: x"], ["Content-Length : 3"], ["content-LENGTH: 1e3"],
     ["Transfer-Encoding: chunked", "Content-Length: 3"], ["Content-Length: 3", "Expect: 200-ok", "Content-Length: 4"],
 ]
+BAD_FIELDS = [b"no colon", b"X", b" X: folded", b"\tfolded", b"X: a\r\n folded", b"X: a\r\n\t", b": no name", b"X\0: a", b"X: \0",
+              b"\0", b"X: a\nY: b", b"\n", b"X: a\rb", b"X: \x07", b"X Y: a", b"\xff: a", b"X: a\r", b"(comment): a"]
+BAD_LINES = [b"GET", b"GET ", b"GET /", b"GET  HTTP/1.1", b"GET HTTP/1.1", b" / HTTP/1.1", b"/ HTTP/1.1 GET", b"GET / HTTP/1.1 ",
+             b"GET / http/1.1", b"GET / HTTP/1.10", b"GET / HTTP/11", b"GET / HTTP/1", b"GET / HTTP/1.x", b"GET / HTTP/a.1",
+             b"GET /\0 HTTP/1.1", b"\0GET / HTTP/1.1", b"GET\t/\tHTTP/1.1", b"GET / HTTP/1.1\r", b"G(T / HTTP/1.1", b"GET / /1.1 HTTP"]
+BAD_CHUNKS = [b"\r\n", b"x\r\n", b" 5\r\nhello\r\n", b"5 \r\nhello\r\n", b"5\nhello\n", b"-5\r\n", b"0x5\r\nhello\r\n", b";a\r\n",
+              b"5\r\nhell\r\n", b"5\r\nhello!\r\n", b"5\r\nhello\r", b"ffffffffffffffffff\r\n", b"0\r\nX\r\n", b"0\r\n X: a\r\n",
+              b"0" * 300, b"5;" + b"a" * 300, b"0\r\nX: " + b"a" * 2000 + b"\r\n", b"\0", b"0\r\n\0: a\r\n"]
+BAD_VERSIONS = ["HTTP/0.9", "HTTP/2.0", "HTTP/3.0", "HTTP/9.9", "HTTP/0.0"]
 
 
 def is_json(raw):
@@ -126,14 +137,51 @@ class Malformed:
         return get(path, *lines)
 
     @st.composite
+    def bad_field(draw, self):
+        """A line that is no field, among good ones."""
+        lines = get(draw(st.sampled_from(self.paths))).split(b"\r\n")
+        lines.insert(draw(st.integers(1, len(lines) - 2)), draw(st.sampled_from(BAD_FIELDS)))
+        return b"\r\n".join(lines)
+
+    @st.composite
+    def bad_line(draw, self):
+        line = draw(st.one_of(st.sampled_from(BAD_LINES), st.binary(min_size=1, max_size=40).map(
+            lambda raw: raw.replace(b"\n", b"").replace(b" ", b"") or b"x")))
+        return line + b"\r\n" + draw(st.sampled_from([b"", b"Host: a\r\n", b"X: " + b"a" * 3000 + b"\r\n"])) + b"\r\n"
+
+    @st.composite
+    def bad_version(draw, self):
+        return get(draw(st.sampled_from(self.paths)), version=draw(st.sampled_from(BAD_VERSIONS)))
+
+    @st.composite
+    def bad_chunks(draw, self):
+        path, _ = draw(st.sampled_from(self.bodies))
+        pieces = draw(st.lists(st.binary(min_size=1, max_size=300), max_size=4))
+        body = b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in pieces)
+        return chunked(path, [])[:-5] + body + draw(st.sampled_from(BAD_CHUNKS)) + b"0\r\n\r\n"
+
+    @st.composite
+    def too_large(draw, self):
+        path = draw(st.sampled_from(self.paths))
+        bytes_over = draw(st.integers(17000, 200000))
+        return draw(st.sampled_from([
+            get("/" + "a" * bytes_over), get(path + "?" + "a" * bytes_over), get(path, "X: " + "a" * bytes_over),
+            get(path, *["X-%d: a" % i for i in range(bytes_over // 10)]), get(path + "?" + "a&" * 2000, "X: a"),
+            get(path, *["a:"] * 1000), get(path, "Cookie: " + "a=b;" * 600), b"a" * bytes_over, b"\r\n" * bytes_over]))
+
+    @st.composite
     def bad_accept(draw, self):
         _, path = draw(st.sampled_from([p for p in self.pairs if p[0] == "GET"]))
         return get(path, "Accept: " + draw(st.sampled_from(["image/png", "application/xml;q=1", "text/x-none", "*/*;q=0",
                                                              "application/*;q=0, image/*"])))
 
     def any(self):
-        """(bytes, may the library answer them itself?): of heads that it cannot parse it writes HTML."""
-        text, body = Malformed.broken_body(self), Malformed.wrong_body(self)
-        ours = st.one_of(text, text, body, body, body, Malformed.bad_query(self), Malformed.bad_path(self),
-                         Malformed.bad_method(self), Malformed.bad_type(self), Malformed.bad_accept(self))
-        return st.one_of(*[st.tuples(ours, st.just(False))] * 8, st.tuples(Malformed.bad_head(self), st.just(True)))
+        """(kind, bytes)."""
+        kinds = [("text", Malformed.broken_body(self), 2), ("body", Malformed.wrong_body(self), 3),
+                 ("query", Malformed.bad_query(self), 1), ("path", Malformed.bad_path(self), 1),
+                 ("method", Malformed.bad_method(self), 1), ("type", Malformed.bad_type(self), 1),
+                 ("accept", Malformed.bad_accept(self), 1), ("head", Malformed.bad_head(self), 1),
+                 ("field", Malformed.bad_field(self), 1), ("line", Malformed.bad_line(self), 1),
+                 ("version", Malformed.bad_version(self), 1), ("chunks", Malformed.bad_chunks(self), 1),
+                 ("large", Malformed.too_large(self), 1)]
+        return st.one_of(*[st.tuples(st.just(kind), made) for kind, made, weight in kinds for _ in range(weight)])
