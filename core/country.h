@@ -12,7 +12,11 @@
 /* The code of the country of that region, in `out`; false, and "", when it is not known. */
 bool country_of_region(const char *provider, const char *region, char out[COUNTRY_TEXT]);
 
-/* Two letters as a code, in capitals; false, and "", for anything else. */
+/* Two letters as a code, in capitals, and "UK" as what it means; false, and "", for anything else.
+ */
 bool country_read(const char *text, char out[COUNTRY_TEXT]);
+
+/* Is it a country's? "EU" and "XX" are not. */
+bool country_is_assigned(const char code[COUNTRY_TEXT]);
 
 #endif

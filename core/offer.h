@@ -58,6 +58,28 @@ struct offer {
 	uint32_t place; /* where it was read from a catalogue; else 0 */
 };
 
+/* Its texts. Catalogues and snapshot files keep them in this order. */
+#define OFFER_TEXT_FIELDS(X)                                                                       \
+	X(provider)                                                                                \
+	X(region)                                                                                  \
+	X(zone)                                                                                    \
+	X(instance_type)                                                                           \
+	X(accelerator)                                                                             \
+	X(tier)                                                                                    \
+	X(interconnect)                                                                            \
+	X(country)                                                                                 \
+	X(price_basis)                                                                             \
+	X(original_currency)                                                                       \
+	X(original_amount)                                                                         \
+	X(source)
+
+enum offer_text {
+#define X(name) OFFER_TEXT_##name,
+	OFFER_TEXT_FIELDS(X)
+#undef X
+		OFFER_TEXTS
+};
+
 extern const struct names price_kind_names, availability_names;
 
 /* A 64-bit hash of the key (FNV-1a over its fields with separators, then a finalizer): the same on

@@ -118,14 +118,30 @@ bool key_file_read(const char *path, struct key_list *out, struct error *error)
 	return is_good;
 }
 
-/* As the file that it replaces: a service reads what an administrator writes. */
-static bool keep_owner(int descriptor, const char *path)
+static bool stat_folder(const char *path, struct stat *out)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	bool done = folder && stat(folder, out) == 0;
+
+	free(folder);
+	return done;
+}
+
+/* As the file that it replaces, a new one as its folder: a service that runs without rights reads
+ * what root writes. Who may not give files away keeps them. */
+static bool hand_over(int descriptor, const char *path)
 {
 	struct stat status;
 
-	return stat(path, &status) != 0 ||
-	       (fchmod(descriptor, status.st_mode & 0777) == 0 &&
-		(fchown(descriptor, status.st_uid, status.st_gid) == 0 || errno == EPERM));
+	if (stat(path, &status) == 0) {
+		if (fchmod(descriptor, status.st_mode & 0777) != 0)
+			return false;
+	} else if (!stat_folder(path, &status)) {
+		return true;
+	}
+	return fchown(descriptor, status.st_uid, status.st_gid) == 0 || errno == EPERM ||
+	       errno == EINVAL; /* an owner that this user namespace does not know */
 }
 
 bool key_file_write(const char *path, const struct key_list *list, struct error *error)
@@ -146,7 +162,7 @@ bool key_file_write(const char *path, const struct key_list *list, struct error 
 		key_format_line(&list->keys[i], line);
 		done = fputs(line, file) >= 0;
 	}
-	done = done && fflush(file) == 0 && keep_owner(descriptor, path) && fsync(descriptor) == 0;
+	done = done && fflush(file) == 0 && hand_over(descriptor, path) && fsync(descriptor) == 0;
 	if (file)
 		done = fclose(file) == 0 && done;
 	else if (descriptor >= 0)

@@ -1,7 +1,8 @@
 /*
  * Key file: API keys by their hash, a line each (key.h), for a service without a database, and the
  * copy that a replica keeps of those in the database. Lines that are empty or begin with # are
- * passed over. Private to its owner (mode 0600): names and hashes are nobody else's business.
+ * passed over. Private to its owner (mode 0600): names and hashes are nobody else's business. What
+ * root writes belongs to the owner of the file of before, a new one to that of its folder.
  */
 #ifndef SERVER_KEY_FILE_H
 #define SERVER_KEY_FILE_H

@@ -180,7 +180,9 @@ static const struct verb verbs[] = {
 	{"parse", "PROVIDER [FILE]", "what a provider's payload would become", ingest_verb_parse},
 	{"migrate", "", "bring the database up to date", verb_migrate},
 	{"key", "new NAME [--scopes ...] [--expires 90d|DATE] | list | revoke ID [--file PATH]",
-	 "who may call: API keys", verb_key},
+	 "who may call: API keys. A key file stays its owner's; root makes a new one for its "
+	 "folder's owner, mode 0600",
+	 verb_key},
 	{"size", "FILE|- [--json]", "the memory of a workload", terminal_size},
 	{"recommend", "FILE|- [--json | --explain N | --launch skypilot|dstack|command[:N]]",
 	 "ranked instances for a workload; all about one; what starts it", terminal_recommend},

@@ -101,14 +101,10 @@ static bool take_strings(struct cursor *cursor, struct arena *arena)
 
 static void take_offer(struct cursor *cursor, struct offer *out)
 {
-	const char **texts[] = {&out->provider,		 &out->region,		&out->zone,
-				&out->instance_type,	 &out->accelerator,	&out->tier,
-				&out->interconnect,	 &out->country,		&out->price_basis,
-				&out->original_currency, &out->original_amount, &out->source};
-
 	out->id = (uint64_t)take64(cursor);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		*texts[i] = take_text(cursor);
+#define X(name) out->name = take_text(cursor);
+	OFFER_TEXT_FIELDS(X)
+#undef X
 	out->count_milli = take32(cursor);
 	out->price_kind = (enum price_kind)take32(cursor);
 	out->term_months = take32(cursor);

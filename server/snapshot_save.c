@@ -134,14 +134,11 @@ static void save_text(struct saving *saving, const char *text)
 static void save_offer(struct saving *saving, const struct offer *offer)
 {
 	struct buffer *rows = &saving->rows;
-	const char *texts[] = {offer->provider,		 offer->region,		 offer->zone,
-			       offer->instance_type,	 offer->accelerator,	 offer->tier,
-			       offer->interconnect,	 offer->country,	 offer->price_basis,
-			       offer->original_currency, offer->original_amount, offer->source};
 
 	put64(rows, (int64_t)offer->id);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		save_text(saving, texts[i]);
+#define X(name) save_text(saving, offer->name);
+	OFFER_TEXT_FIELDS(X)
+#undef X
 	put32(rows, (uint32_t)offer->count_milli);
 	put32(rows, (uint32_t)offer->price_kind);
 	put32(rows, (uint32_t)offer->term_months);

@@ -37,7 +37,8 @@ static int usage(const char *detail)
 		"90d|DATE]\n"
 		"       gpupick key list\n"
 		"       gpupick key revoke ID\n"
-		"each with --file PATH instead of the database\n",
+		"each with --file PATH instead of the database: as root, a file stays its owner's, "
+		"and a new one (mode 0600) belongs to the owner of its folder\n",
 		detail);
 	return EXIT_USAGE;
 }

@@ -12,23 +12,27 @@ static void add_time(struct coverage *out, int64_t observed_us)
 }
 
 static void add_list(const struct catalogue *catalogue, const struct offer_list *list,
-		     bool *regions_seen, struct coverage *out)
+		     struct coverage *out)
 {
 	uint32_t i;
 
 	out->priced += list->count;
 	out->by_kind[list->price_kind] += list->count;
 	for (i = list->first; i < list->first + list->count; i++) {
-		const struct offer_tag *tag = &catalogue->tags[i];
+		uint32_t region = catalogue->columns.region[i];
 		uint32_t place = catalogue->by_price[i];
 
-		if (!regions_seen[tag->region] && *catalogue->regions[tag->region]) {
-			regions_seen[tag->region] = true;
-			out->regions++;
+		if (*catalogue->regions[region]) {
+			out->regions += !out->region_is_there[region];
+			out->region_is_there[region] = true;
+			if (!catalogue->columns.country[i]) {
+				out->regions_unplaced += !out->region_is_unplaced[region];
+				out->region_is_unplaced[region] = true;
+			}
 		}
 		out->bundled +=
-			strcmp(catalogue_text(catalogue, place, OFFER_SOURCE), "bundled") == 0;
-		add_time(out, tag->observed_at_us);
+			strcmp(catalogue_text(catalogue, place, OFFER_TEXT_source), "bundled") == 0;
+		add_time(out, catalogue->columns.observed_at_us[i]);
 	}
 }
 
@@ -55,12 +59,14 @@ static void add_unlisted(const struct catalogue *catalogue, const char *provider
 bool coverage_of(const struct catalogue *catalogue, const char *provider, struct arena *arena,
 		 struct coverage *out)
 {
-	bool *regions_seen = arena_array(arena, catalogue->regions_count, sizeof(bool));
 	bool *cards_seen = arena_array(arena, accelerators_count, sizeof(bool));
 	uint32_t l;
 
-	*out = (struct coverage){.offers = 0};
-	if (!regions_seen || !cards_seen)
+	*out = (struct coverage){
+		.region_is_there = arena_array(arena, catalogue->regions_count, sizeof(bool)),
+		.region_is_unplaced = arena_array(arena, catalogue->regions_count, sizeof(bool)),
+	};
+	if (!out->region_is_there || !out->region_is_unplaced || !cards_seen)
 		return false;
 	for (l = 0; l < catalogue->lists_count; l++) {
 		const struct offer_list *list = &catalogue->lists[l];
@@ -68,7 +74,7 @@ bool coverage_of(const struct catalogue *catalogue, const char *provider, struct
 
 		if (strcmp(list->provider, provider) != 0)
 			continue;
-		add_list(catalogue, list, regions_seen, out);
+		add_list(catalogue, list, out);
 		if (!cards_seen[card]) {
 			cards_seen[card] = true;
 			out->accelerators++;

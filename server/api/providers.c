@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNPLACED_MOST 100
+
 static void render_term(struct writer *writer, const char *key, enum term term)
 {
 	writer_key(writer, key);
@@ -111,6 +113,7 @@ static void render_coverage(struct writer *writer, const struct coverage *covera
 	render_integer(writer, "unmapped", coverage->unmapped);
 	render_integer(writer, "accelerators", coverage->accelerators);
 	render_integer(writer, "regions", coverage->regions);
+	render_integer(writer, "regions_without_country", coverage->regions_unplaced);
 	render_time(writer, "oldest_observed_at", coverage->oldest_us);
 	render_time(writer, "newest_observed_at", coverage->newest_us);
 	writer_end_object(writer);
@@ -137,6 +140,21 @@ static void render_unmapped(struct writer *writer, const struct catalogue *catal
 	writer_end_array(writer);
 }
 
+/* As the provider spells them: no country is guessed. */
+static void render_unplaced(struct writer *writer, const struct catalogue *catalogue,
+			    const struct coverage *coverage)
+{
+	uint32_t i, written = 0;
+
+	writer_begin_array(writer);
+	for (i = 0; i < catalogue->regions_count && written < UNPLACED_MOST; i++)
+		if (coverage->region_is_unplaced[i]) {
+			writer_string(writer, catalogue->regions[i]);
+			written++;
+		}
+	writer_end_array(writer);
+}
+
 static bool render_provider(struct writer *writer, struct request *request, const char *provider,
 			    struct error *error)
 {
@@ -158,6 +176,8 @@ static bool render_provider(struct writer *writer, struct request *request, cons
 	render_coverage(writer, &coverage);
 	writer_key(writer, "unmapped");
 	render_unmapped(writer, catalogue, provider);
+	writer_key(writer, "regions_without_country");
+	render_unplaced(writer, catalogue, &coverage);
 	writer_key(writer, "terms");
 	if (terms)
 		render_terms(writer, terms);

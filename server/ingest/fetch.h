@@ -33,6 +33,7 @@ struct fetch_request {
 	bool is_secret;		 /* the answer holds a credential: --record leaves it out */
 	bool is_optional;	 /* a final 4xx answer is skipped, not a failure of the feed */
 	bool is_dispensable;	 /* tried once; whatever goes wrong, it is parsed with status 0 */
+	bool is_one_of_many;	 /* so too, but only after all attempts; with the reason */
 	bool is_streamed;	 /* too large to keep: handed over as it comes, see provider.h */
 	bool is_grpc; /* body and answer are one message each; HTTP/2. A call's own status is told
 			 as the HTTP status that says the same */
@@ -58,7 +59,7 @@ enum fetch_failure {
 	FETCH_TRUNCATED,
 	FETCH_REFUSED,	/* private address, plain http or a bad redirect */
 	FETCH_STOPPED,	/* the process is stopping */
-	FETCH_UNWANTED, /* the sink would take no more; it knows why */
+	FETCH_UNWANTED, /* no answer to what was asked: the sink would take no more, or no gRPC */
 	FETCH_OTHER,
 	FETCH_FAILURES
 };

@@ -53,8 +53,10 @@ static const char *outcome_of_failure(enum fetch_failure failure)
 	return failure == FETCH_TIMEOUT ? "timeout" : "http";
 }
 
-static const char *outcome_of_status(unsigned status)
+static const char *outcome_of_status(const struct harvest *harvest, unsigned status)
 {
+	if (harvest->key && status == harvest->provider->bad_key_status)
+		return "auth";
 	switch (status) {
 	case 401:
 	case 403:
@@ -70,8 +72,9 @@ static bool is_worth_retrying(enum fetch_failure failure, unsigned status)
 {
 	switch (failure) {
 	case FETCH_OK:
-		return status == 408 || status == 425 || status == 429 || status == 500 ||
-		       (status >= 502 && status <= 504);
+		/* 409 and 499: of gRPC, aborted and cancelled. */
+		return status == 408 || status == 409 || status == 425 || status == 429 ||
+		       status == 499 || status == 500 || (status >= 502 && status <= 504);
 	case FETCH_DNS:
 	case FETCH_CONNECT:
 	case FETCH_TIMEOUT:
@@ -162,7 +165,7 @@ static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 		if (failure == FETCH_OK)
 			error_set(&harvest->error, ERROR_FEED, "%s: HTTP %u%s%s", request->label,
 				  out->status, *out->reason ? ", " : "", out->reason);
-		harvest->outcome = failure == FETCH_OK	       ? outcome_of_status(out->status)
+		harvest->outcome = failure == FETCH_OK ? outcome_of_status(harvest, out->status)
 				   : failure == FETCH_UNWANTED ? "parse"
 							       : outcome_of_failure(failure);
 		harvest->retry_after_seconds = failure == FETCH_OK ? out->retry_after_seconds : -1;
@@ -176,12 +179,15 @@ static bool fetch_page(struct harvest *harvest, struct fetch *fetch,
 		    !back_off(harvest, attempt, harvest->retry_after_seconds))
 			break;
 	}
-	if ((request->is_streamed || request->is_dispensable) &&
+	if ((request->is_streamed || request->is_dispensable || request->is_one_of_many) &&
 	    strcmp(harvest->outcome, "parse") != 0 &&
 	    !(harvest->stop && atomic_load(harvest->stop))) {
-		/* One of many large files, or beside the point: the provider makes do without. */
+		/* One of many, or beside the point: the provider makes do without. */
+		const char *reason = arena_strdup(page, harvest->error.detail);
+
 		harvest->feed = before;
 		out->status = 0;
+		out->reason = reason ? reason : "";
 		*skip = true;
 	}
 	return *skip;
@@ -263,8 +269,9 @@ static bool walk(struct harvest *harvest, struct fetch *fetch, struct arena *pag
 			 !record_write(harvest->record, provider->id, request.label, 0,
 				       response.body, response.length, &harvest->error))
 			return fail(harvest, "http");
+		/* Where nothing came, the outcome is still the fetch's. */
 		if (!provider->parse(feed, &request, &response, &harvest->error))
-			return fail(harvest, "parse");
+			return response.status ? fail(harvest, "parse") : false;
 		feed->pages_done++;
 		request = (struct fetch_request){0};
 	}

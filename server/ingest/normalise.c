@@ -39,11 +39,9 @@ static bool is_text(const char *text)
 
 static bool has_good_texts(const struct offer *offer)
 {
-	return is_text(offer->region) && is_text(offer->zone) && is_text(offer->instance_type) &&
-	       is_text(offer->accelerator) && *offer->accelerator && is_text(offer->tier) &&
-	       is_text(offer->interconnect) && is_text(offer->country) &&
-	       is_text(offer->price_basis) && is_text(offer->original_currency) &&
-	       is_text(offer->original_amount);
+#define X(name) is_text(offer->name) &&
+	return OFFER_TEXT_FIELDS(X) offer->accelerator[0];
+#undef X
 }
 
 /* The most that one GPU-hour of such a card may cost, host included, in dollars. */
@@ -74,12 +72,14 @@ static bool is_sane_number(double value)
 	return isfinite(value) && value >= 0 && value < 1e9;
 }
 
-/* Where the feed did not tell the country but the region does. */
+/* As the feed tells it, where that is a country; else where the region is known to lie. */
 static void fill_country(struct feed *feed, struct offer *offer)
 {
 	char code[COUNTRY_TEXT];
 
-	if (!*offer->country && country_of_region(offer->provider, offer->region, code))
+	if (!country_read(offer->country, code) || !country_is_assigned(code))
+		country_of_region(offer->provider, offer->region, code);
+	if (strcmp(offer->country, code) != 0)
 		offer->country = feed_text(feed, code);
 }
 

@@ -82,6 +82,7 @@ struct provider {
 	const char *base_url;
 	const char *
 		key_variable; /* suffix is KEY: "GPUPICK_LAMBDA_KEY"; NULL = no credential needed */
+	unsigned bad_key_status; /* what a bad key is answered with, where not by 401 or 403 */
 	unsigned refresh_seconds;
 	double gap_seconds; /* least time between two requests of a walk; 0 = none */
 	size_t body_max;    /* decoded bytes of one answer */

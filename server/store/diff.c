@@ -6,25 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t text_members[] = {
-	offsetof(struct offer, provider),
-	offsetof(struct offer, region),
-	offsetof(struct offer, zone),
-	offsetof(struct offer, instance_type),
-	offsetof(struct offer, accelerator),
-	offsetof(struct offer, tier),
-	offsetof(struct offer, interconnect),
-	offsetof(struct offer, country),
-	offsetof(struct offer, price_basis),
-	offsetof(struct offer, original_currency),
-	offsetof(struct offer, original_amount),
-	offsetof(struct offer, source),
-};
-#define TEXT_MEMBERS (sizeof(text_members) / sizeof(text_members[0]))
-
-static const char *text_member(const struct offer *offer, size_t i)
+static bool has_all_texts(const struct offer *offer)
 {
-	return *(const char *const *)(const void *)((const char *)offer + text_members[i]);
+#define X(name) offer->name &&
+	return OFFER_TEXT_FIELDS(X) true;
+#undef X
 }
 
 static bool is_bundled(const char *source)
@@ -59,11 +45,9 @@ static bool check_row(const struct store_refresh *refresh, const struct offer *o
 {
 	const char *fault = NULL;
 
-	for (size_t i = 0; i < TEXT_MEMBERS; i++)
-		if (!text_member(offer, i))
-			fault = "has a text that is NULL";
-	if (fault)
-		return error_set(error, ERROR_STORE, "an offer of %s %s", refresh->provider, fault);
+	if (!has_all_texts(offer))
+		return error_set(error, ERROR_STORE, "an offer of %s has a text that is NULL",
+				 refresh->provider);
 	if (strcmp(offer->provider, refresh->provider) != 0)
 		fault = "is of another provider";
 	else if (strcmp(offer->source, refresh->source) != 0)

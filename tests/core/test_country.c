@@ -73,6 +73,9 @@ START_TEST(regions_lie_where_their_providers_say)
 	/* The same name, two places. */
 	lies_in("aws", "eu-west-1", "IE");
 	lies_in("nebius", "eu-west1", "FR");
+	lies_in("oci", "ap-tokyo-1", "JP");
+	lies_in("ibm", "us-south", "US");
+	lies_in("ovhcloud", "BHS", "CA");
 }
 END_TEST
 
@@ -80,6 +83,13 @@ START_TEST(vast_tells_it_in_the_region)
 {
 	lies_in("vast", "TW", "TW");
 	lies_in("vast", "Quebec, CA", "CA");
+	lies_in("vast", ", US", "US");
+	lies_in("vast", "Windhoek, NA", "NA");
+	lies_in("vast", "NA", "NA");
+	/* As SkyPilot's list had it: neither Namibia nor American Samoa nor Saudi Arabia. */
+	lies_in("vast", "Alberta, CA, NA", "CA");
+	lies_in("vast", ", CN, AS", "CN");
+	lies_in("vast", "Argentina, AR, SA", "AR");
 	lies_in("vast", "", "");
 	lies_in("vast", "Europe", "");
 	lies_in("vast", "QuebecCA", "");
@@ -96,6 +106,7 @@ START_TEST(what_the_table_has_not_stays_unknown)
 	lies_in("aws", "US-EAST-1", "");
 	lies_in("aws", "", "");
 	lies_in("nobody", "us-east-1", "");
+	lies_in("nebius", "eu-north2", "");
 	lies_in("", "", "");
 }
 END_TEST
@@ -109,10 +120,31 @@ START_TEST(codes_are_two_letters_of_any_case)
 	ck_assert_str_eq(code, "US");
 	ck_assert(country_read("nO", code));
 	ck_assert_str_eq(code, "NO");
+	ck_assert(country_read("uk", code));
+	ck_assert_str_eq(code, "GB");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		ck_assert_msg(!country_read(wrong[i], code), "%s", wrong[i]);
 		ck_assert_str_eq(code, "");
 	}
+}
+END_TEST
+
+START_TEST(countries_are_those_of_the_standard)
+{
+	static const char *const none[] = {"", "A", "AA", "EU", "UK", "XK", "XX", "ZZ", "us", "AC"};
+	static const char *const some[] = {"AD", "DE", "GB", "NA", "SA", "US", "ZW"};
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		ck_assert_msg(country_is_assigned(rows[i].code), "%s", rows[i].code);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		ck_assert_msg(!country_is_assigned(none[i]), "%s", none[i]);
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+		ck_assert_msg(country_is_assigned(some[i]), "%s", some[i]);
+	for (char first = 'A'; first <= 'Z'; first++)
+		for (char second = 'A'; second <= 'Z'; second++)
+			count += country_is_assigned((char[]){first, second, '\0'});
+	ck_assert_int_eq(count, 249);
 }
 END_TEST
 
@@ -127,6 +159,7 @@ int main(void)
 	tcase_add_test(tests, vast_tells_it_in_the_region);
 	tcase_add_test(tests, what_the_table_has_not_stays_unknown);
 	tcase_add_test(tests, codes_are_two_letters_of_any_case);
+	tcase_add_test(tests, countries_are_those_of_the_standard);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
  * other. GPUPICK_FUZZ_FEED names the one feed to try instead, so that each can have its share of
  * the time. Built with libFuzzer or with replay.c.
  */
+#include "core/country.h"
 #include "server/ingest/ingest.h"
 
 #include <assert.h>
@@ -54,9 +55,10 @@ static bool walk(const struct provider *provider, struct feed *feed, const uint8
 		/* Whatever an answer says, requests stay with who was to be asked. */
 		assert(strncmp(request.url, expected, strlen(expected)) == 0);
 		assert(request.label && *request.label);
-		if (!body && !request.is_optional)
+		if (!body && !request.is_optional && !request.is_one_of_many)
 			return false;
 		response.body = body && !request.is_streamed ? body : "";
+		response.status = body ? 200 : 404;
 		ok = !request.is_streamed ||
 		     provider->chunk(feed, &request, 0, body, response.length / 2, error);
 		if (ok && request.is_streamed && response.length)
@@ -78,6 +80,7 @@ static void check(const struct feed *feed, const struct normalise_report *report
 		const struct offer *offer = &feed->offers[i];
 
 		assert(offer->price_micros > 0 && offer->count_milli > 0 && *offer->accelerator);
+		assert(!*offer->country || country_is_assigned(offer->country));
 		assert(offer->memory_gb >= 0 && offer->ram_gib >= 0 && offer->disk_gb >= 0);
 		assert(i == 0 || feed->offers[i - 1].id < offer->id);
 	}

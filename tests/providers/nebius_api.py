@@ -6,6 +6,7 @@ program it writes fixtures/nebius/*.pb anew, the answers that the C tests and th
 """
 import base64
 import concurrent.futures
+import decimal
 import json
 import os
 import subprocess
@@ -56,6 +57,9 @@ MESSAGES = {
                       'subject_token': (3, 'string'), 'subject_token_type': (4, 'string')},
     'Token': {'access_token': (1, 'string'), 'issued_token_type': (2, 'string'), 'token_type': (3, 'string'),
               'expires_in': (4, 'int64')},
+    'RpcStatus': {'code': (1, 'int32'), 'message': (2, 'string'), 'details': (3, '*' + ANY)},
+    'RetryInfo': {'retry_delay': (1, 'Duration')},
+    'Duration': {'seconds': (1, 'int64'), 'nanos': (2, 'int32')},
 }
 METHODS = {  # method -> (request, answer)
     'nebius.iam.v1.TokenExchangeService/Exchange': ('ExchangeToken', 'Token'),
@@ -103,16 +107,39 @@ def estimate(cost, unit='hour', currency='usd'):
         {'aggregation_unit': {'unit': unit, 'unit_type': 1}, **total}]}
 
 
+def retry_details(code, seconds, with_others=True):
+    """google.rpc.Status with what else may stand there, and a RetryInfo."""
+    def detail(name, value):
+        return {'type_url': 'type.googleapis.com/' + name, 'value': value}
+
+    info = message('RetryInfo', {'retry_delay': {'seconds': int(seconds), 'nanos': round(seconds % 1 * 1e9)}})
+    status = CLASSES['RpcStatus'](code=code.value[0])
+    if with_others:
+        status.details.add(**detail('nebius.common.v1.ServiceError', b'\x0a\x01x'))
+    status.details.add(**detail('google.rpc.RetryInfo', info.SerializeToString()))
+    return status.SerializeToString()
+
+
+def other_schema(data):
+    """A message whose provider gave every field another number."""
+    field = any_pb2.Any(value=data).SerializeToString()  # one field, 2
+    return b'\x9a\x06' + field[1:] if data else b''
+
+
 class Account:
     """What a tenant sees: projects by region, platforms by region, prices by (platform, preset, is spot)."""
 
     def __init__(self, projects, platforms, prices, page_size=2):
         self.projects, self.platforms, self.prices, self.page_size = projects, platforms, prices, page_size
         self.tenants = [{'metadata': {'id': 'tenant-1', 'name': 'us'}}]
+        self.factor = 1  # of all prices
+        self.is_loop, self.is_endless = False, False  # the second page of a list names itself, or ever another one
         self.public_key = None  # PEM: tokens are given for claims that it verifies
 
     def page(self, items, asked):
         start = int(asked.page_token or 0)
+        if self.is_loop or self.is_endless:
+            return {'items': items[:self.page_size], 'next_page_token': str(start + 2 if self.is_endless else 2)}
         end = start + min(self.page_size, asked.page_size)
         return {'items': items[start:end], **({'next_page_token': str(end)} if end < len(items) else {})}
 
@@ -148,7 +175,9 @@ class Account:
         cost = self.prices.get((instance.spec.resources.platform, instance.spec.resources.preset, is_spot))
         if cost is None:
             return grpc.StatusCode.INVALID_ARGUMENT
-        return cost if isinstance(cost, (dict, grpc.StatusCode)) else estimate(cost)
+        if isinstance(cost, (dict, grpc.StatusCode)):
+            return cost
+        return estimate(str(decimal.Decimal(cost) * decimal.Decimal(str(self.factor))))
 
     def is_signed(self, claim):
         """RS256, by openssl: whose key it is, and that it is for this service and of now."""
@@ -168,10 +197,12 @@ class Account:
 
 class Server:
     """On a free port of 127.0.0.1, without TLS; calls are kept in `seen`. `fault(method)` may answer instead:
-    a grpc.StatusCode, or bytes for a message."""
+    a grpc.StatusCode, alone or with the seconds after which to ask again, or bytes for a message. `change(bytes)` may
+    make others of the bytes of an answer."""
 
     def __init__(self, account):
-        self.account, self.seen, self.fault = account, [], lambda method: None
+        self.account, self.seen = account, []
+        self.fault, self.change = lambda method: None, lambda data: data
         self.grpc = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
         self.grpc.add_generic_rpc_handlers((self,))
         self.port = self.grpc.add_insecure_port('127.0.0.1:0')
@@ -200,9 +231,14 @@ class Server:
             headers = dict(context.invocation_metadata())
             is_known = headers.get('authorization') == 'Bearer ' + TOKEN or method.endswith('/Exchange')
             answer = self.account.answer(method, request) if is_known else grpc.StatusCode.UNAUTHENTICATED
+        if isinstance(answer, tuple):
+            answer, seconds = answer
+            context.set_trailing_metadata((('grpc-status-details-bin', retry_details(answer, seconds)),))
         if isinstance(answer, grpc.StatusCode):
             context.abort(answer, 'as the test asked')
-        return answer if isinstance(answer, bytes) else message(METHODS[method][1], answer).SerializeToString()
+        if isinstance(answer, bytes):
+            return answer
+        return self.change(message(METHODS[method][1], answer).SerializeToString())
 
 
 def platform(name, memory_gb, is_preemptible, *presets):
@@ -212,6 +248,14 @@ def platform(name, memory_gb, is_preemptible, *presets):
                 {'name': f'{gpus}gpu-{vcpus}vcpu-{gib}gb' if gpus else f'{vcpus}vcpu-{gib}gb',
                  'resources': {'vcpu_count': vcpus, 'memory_gibibytes': gib, 'gpu_count': gpus}}
                 for gpus, vcpus, gib in presets]}}
+
+
+def of_fixture(fixture):
+    """The account of an estimate as it was recorded, with the platform that it is of."""
+    platform, cost = fixture['_platform'], fixture['hourly_cost']['general']['total']['cost']
+    preset = platform['spec']['presets'][0]['name']
+    return Account([{'metadata': {'id': 'project-a'}, 'status': {'region': 'eu-north1'}}], {'eu-north1': [platform]},
+                   {(platform['metadata']['name'], preset, is_spot): cost for is_spot in (False, True)})
 
 
 def committed():

@@ -28,12 +28,8 @@ static const struct offer last[] = {
 
 static struct offer before[2];
 
-static const struct provider *begin(const char *memo)
+static void begin_with_last(const struct provider *provider)
 {
-	const struct provider *provider = provider_find("aws-price-list");
-	struct fetch_request request = {0};
-
-	ck_assert_ptr_nonnull(provider);
 	walk_begin(provider);
 	for (size_t i = 0; i < 2; i++) {
 		before[i] = feed_offer(&walk_feed);
@@ -45,6 +41,15 @@ static const struct provider *begin(const char *memo)
 	}
 	walk_feed.last = before;
 	walk_feed.last_count = 2;
+}
+
+static const struct provider *begin(const char *memo)
+{
+	const struct provider *provider = provider_find("aws-price-list");
+	struct fetch_request request = {0};
+
+	ck_assert_ptr_nonnull(provider);
+	begin_with_last(provider);
 	walk_feed.memo = memo;
 	ck_assert(provider->request(&walk_feed, &request, &walk_error));
 	ck_assert(!request.is_streamed);
@@ -225,6 +230,61 @@ START_TEST(spot_requests_are_signed_for_their_region_with_sorted_parameters)
 }
 END_TEST
 
+#define SPOT_ANSWER(price, token)                                                                  \
+	"<DescribeSpotPriceHistoryResponse><spotPriceHistorySet><item><instanceType>g5.xlarge"     \
+	"</instanceType><productDescription>Linux/UNIX</productDescription><spotPrice>" price      \
+	"</spotPrice><timestamp>2026-09-21T12:00:00.000Z</timestamp><availabilityZone>us-east-1a"  \
+	"</availabilityZone></item></spotPriceHistorySet><nextToken>" token                        \
+	"</nextToken></DescribeSpotPriceHistoryResponse>"
+
+/* A region that is not opted into, a dead endpoint, one that breaks off after its first page. */
+START_TEST(a_region_that_cannot_be_had_keeps_its_spot_prices_with_their_date)
+{
+	const struct provider *provider = provider_find("aws-ec2-spot-history");
+	struct fetch_request request = {0};
+	const struct fetch_response none = {
+		.body = "", .content_type = "", .link = "", .reason = "spot-x: timeout"};
+
+	for (int all = 0; all < 2; all++) {
+		begin_with_last(provider);
+		ck_assert(provider->request(&walk_feed, &request, &walk_error));
+		ck_assert(walk_answer(provider, &request,
+				      "<item><regionName>us-east-1</regionName></item>"
+				      "<item><regionName>me-south-1</regionName></item>"
+				      "<item><regionName>eu-west-1</regionName></item>",
+				      NULL));
+		ck_assert(provider->request(&walk_feed, &request, &walk_error));
+		ck_assert(request.is_one_of_many);
+		if (!all) {
+			ck_assert(
+				walk_answer(provider, &request, SPOT_ANSWER("0.5", "more"), NULL));
+			ck_assert(provider->request(&walk_feed, &request, &walk_error));
+			ck_assert_str_eq(request.label, "spot-us-east-1-2");
+		}
+		ck_assert(provider->parse(&walk_feed, &request, &none, &walk_error));
+		ck_assert(provider->request(&walk_feed, &request, &walk_error));
+		ck_assert_str_eq(request.label, "spot-me-south-1-1");
+		ck_assert(provider->parse(&walk_feed, &request, &none, &walk_error));
+		ck_assert(provider->request(&walk_feed, &request, &walk_error));
+		if (all) {
+			ck_assert(!provider->parse(&walk_feed, &request, &none, &walk_error));
+			ck_assert_ptr_nonnull(strstr(walk_error.detail, "no region can be had"));
+			ck_assert_ptr_nonnull(strstr(walk_error.detail, "spot-x: timeout"));
+		} else {
+			ck_assert(walk_answer(provider, &request, SPOT_ANSWER("0.7", ""), NULL));
+			ck_assert_uint_eq(walk_feed.count, 2);
+			ck_assert_int_eq(walk_feed.rows_seen, 2);
+			ck_assert_int_eq(find("us-east-1")->price_micros, 1000000);
+			ck_assert_int_eq(find("us-east-1")->observed_at_us,
+					 before[0].observed_at_us);
+			ck_assert_int_eq(find("eu-west-1")->price_micros, 700000);
+			ck_assert_ptr_nonnull(strstr(walk_feed.note, "1 of 3 regions"));
+		}
+		walk_release();
+	}
+}
+END_TEST
+
 START_TEST(what_awss_own_tools_print_is_read_too)
 {
 	const struct provider *provider = provider_find("aws-ec2-spot-history");
@@ -346,6 +406,7 @@ int main(void)
 	tcase_add_test(tcase, a_row_without_end_is_refused);
 	tcase_add_test(tcase, of_a_zone_the_last_told_spot_price_counts);
 	tcase_add_test(tcase, spot_requests_are_signed_for_their_region_with_sorted_parameters);
+	tcase_add_test(tcase, a_region_that_cannot_be_had_keeps_its_spot_prices_with_their_date);
 	tcase_add_test(tcase, what_awss_own_tools_print_is_read_too);
 	tcase_add_test(tcase, the_advisors_bands_go_with_the_prices);
 	tcase_add_test(tcase, what_the_advisor_said_stands_for_a_while);

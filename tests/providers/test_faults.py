@@ -20,6 +20,14 @@ import replay  # noqa: E402
 import test_feeds_worker  # noqa: E402
 from test_worker import BINARY, SLOWNESS, Worker, setUpModule, tearDownModule  # noqa: E402,F401
 
+try:
+    import grpc
+    import h2_front
+    import nebius_api
+except ImportError as error:
+    nebius_api = None
+    print(f'without Nebius: {error}')
+
 BOMB_MIB = 100  # decoded, more than any feed's limit
 RSS_MIB_MAX = 512 * SLOWNESS  # of the worker, whatever all feeds send at the same time; seen: 210
 
@@ -31,9 +39,9 @@ FAULTS = {
     'truncated': (('http',), 'truncated'),
     '429': (('rate_limited',), 'HTTP 429'),
     '500': (('http',), 'HTTP 500'),
-    'html': (('parse',), 'no JSON|no answer of|no column|not '),
+    'html': (('parse',), 'no JSON|no answer of|no column|no gRPC|not '),
     'gzip_bomb': (('http',), 'larger than'),
-    'schema': (('parse', 'empty'), '"|column|no usable |no answer of|rows'),
+    'schema': (('parse', 'empty'), '"|column|no usable |no answer of|rows|opens 0 tenants'),
     'cents': (('held', 'empty'), 'tenfold|no usable row|rows'),
     'loop': (('parse',), 'asked before|the page before|page is this one|with page 1$|over 60 pages'),
 }
@@ -57,6 +65,8 @@ LOOPS = {
     'aws-ec2-spot-history': (r'&NextToken=[^&]*', ''), 'digitalocean-api': (r'page=2&', ''),
     'scaleway-api': (r'\bpage=\d+', 'page=1'), 'primeintellect-api': (r'\bpage=\d+', 'page=1'),
 }
+NEBIUS = 'nebius-calculator'  # gRPC: its pages and faults are made by nebius_api.py and h2_front.py
+LARGE_MIB = 8  # a message of it, more than the feed's limit
 KEYED = {'aws': 'aws-ec2-spot-history', 'gcp': 'gcp-billing-catalog', 'verda': 'verda-account',
          'runpod': 'runpod-rest'}
 
@@ -161,16 +171,48 @@ class Everything(Worker):
             needs_key = provider not in test_feeds_worker.WITHOUT_KEY | set(replay.PROVIDERS)
             if needs_key or self.keyed and provider in KEYED:
                 self.environment[f'GPUPICK_{provider.upper()}_KEY'] = test_feeds_worker.KEY
+        self.nebius = self.front = None
+        if self.keyed and nebius_api:
+            self.serve_nebius()
+
+    def account(self):
+        return nebius_api.committed()
+
+    def serve_nebius(self):
+        self.nebius = nebius_api.Server(self.account()).__enter__()
+        self.addCleanup(self.nebius.__exit__)
+        self.front = h2_front.Front(self.nebius.port, 6 * SLOWNESS).__enter__()
+        self.addCleanup(self.front.__exit__)
+        self.environment['GPUPICK_PROVIDERS'] += ',nebius'
+        self.environment.update({'GPUPICK_NEBIUS_URL': self.front.url, 'GPUPICK_NEBIUS_KEY': nebius_api.TOKEN})
+
+    def set_nebius(self, factor, kind=None, _only='', after=0):
+        """The same faults, of gRPC's own kind."""
+        codes, large = grpc.StatusCode, bytes(LARGE_MIB << 20)
+        told = {'429': codes.RESOURCE_EXHAUSTED, '500': codes.INTERNAL, 'gzip_bomb': large}.get(kind)
+        on_way = h2_front.html() if kind == 'html' else \
+            kind if kind in ('stall', 'slow', 'reset', 'truncated') else None
+        nebius, account = self.nebius, self.nebius.account
+        account.factor, account.is_loop = factor * (100 if kind == 'cents' else 1), kind == 'loop'
+        nebius.seen.clear()
+        nebius.fault = lambda method: told if len(nebius.seen) > after else None
+        nebius.change = nebius_api.other_schema if kind == 'schema' else lambda data: data
+        self.front.calls = 0
+        self.front.fault = lambda call: on_way if call > after else None
 
     def round(self, factor, faults, status=None):
         """One `ingest --once`; {source: (outcome, detail)}, {source: {row}} and the peak memory in MiB."""
         self.server.factor, self.server.faults, self.server.asked = factor, faults, {}
+        if self.nebius:
+            self.set_nebius(factor, *faults.get(NEBIUS, ()))
         with open(os.devnull, 'wb') as nowhere:
             child = subprocess.Popen([BINARY, 'ingest', '--once'], env=self.environment, stdout=nowhere,
                                      stderr=self.log)
         self.children.append(child)
         _, ended, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(ended)
+        if self.nebius:
+            self.server.asked[NEBIUS] = self.front.calls
         self.assertEqual(child.returncode, bool(faults) if status is None else status)
         self.server.sources = dict(self.query('select distinct provider, source from ingest_run'))
         runs = {source: rest for source, *rest in self.query(
@@ -198,13 +240,14 @@ class Rotating(Everything):
     def test_each_fault_at_each_feed(self):
         runs, first, memory = self.round(1.0, {})
         self.assertEqual({run[0] for run in runs.values()}, {'ok'}, runs)
+        self.assertEqual(NEBIUS in runs, bool(self.nebius))
         before, peak = first, memory
         kinds = [*FAULTS, None]
         for turn in range(len(kinds)):
             factor = 1 + (turn + 1) * 0.04
             faults = {source: kinds[(place + turn) % len(kinds)] for place, source in enumerate(sorted(runs))}
             faults = {source: fault for source, fault in faults.items()
-                      if fault and (fault != 'loop' or source in LOOPS)}
+                      if fault and (fault != 'loop' or source in {*LOOPS, NEBIUS})}
             runs, now, memory = self.round(factor, {source: (fault, '') for source, fault in faults.items()})
             peak = max(peak, memory)
             for source, run in runs.items():

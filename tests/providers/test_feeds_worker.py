@@ -122,7 +122,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if name != provider or method != self.command or not match:
                 continue
             if name not in WITHOUT_KEY and KEY.split(':')[-1] not in str(self.headers):
-                return 401, b'{"error":"no key"}', None
+                return 404 if name == 'vast' else 401, b'{"error":"no key"}', None
             if 'Action=' in path and not is_signed(self):
                 return 403, b'<Response><Errors/></Response>', None
             if not fixture:
@@ -312,6 +312,15 @@ class Feeds(Worker):
         self.assertEqual(self.query("""select region, country from offer where availability = 'yes' and
             withdrawn_at is null and instance_type = '1H100.80S.30V' order by 1"""),
             [('FIN-01', 'FI'), ('FIN-03', 'FI')])
+
+    def test_a_bad_key_is_told_as_one(self):
+        self.server.rate = ECB.format(self.query("select to_char(now() - interval '1 day', 'YYYY-MM-DD')")[0][0])
+        keyed = sorted(set(ACCEPTED) - WITHOUT_KEY)
+        self.run_program('ingest', '--once', check=1, GPUPICK_PROVIDERS=','.join(keyed), **{
+            f'GPUPICK_{provider.upper()}_KEY': 'team:wrong' for provider in keyed})
+        self.assertEqual(self.query('select provider, outcome from ingest_run order by 1'),
+                         [(provider, 'auth') for provider in keyed])
+        self.assertEqual(self.query('select count(*) from offer'), [(0,)])
 
     def test_a_rate_of_long_ago_is_none(self):
         self.server.rate = ECB.format('2020-01-02')

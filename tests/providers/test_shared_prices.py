@@ -4,6 +4,7 @@
 Each figure was worked out by hand from the fixture; its remark says how where it is not plain.
 """
 import contextlib
+import csv
 import glob
 import http.client
 import inspect
@@ -56,11 +57,11 @@ EMPTY = {
                                       '/offers/v1.0/aws/AmazonEC2/20260720000000/us-east-1/index.json'}}},
     'gcp': {'skus': []}, 'primeintellect': {'items': [], 'totalCount': 608}, 'scaleway': {'servers': {}},
 }
+NEBIUS_FILE = 'nebius-estimate-constructed.json'  # answered by a gRPC server, where there is one
 EURO = 1.14  # USD, as ecb-eur-usd.csv has it
 
 # Files that become no row of the live table, and why. Those that another test takes are named with it.
 NO_ROWS = {
-    'nebius-estimate-constructed.json': 'gRPC: test_nebius.py takes it through the worker',
     'ecb-eur-usd.csv': 'the rate itself, taken below: with another day, since its own is past the week it may serve',
     'oci-shapes-cpu.json': 'machines without accelerators: taken below, no row and no failure',
     'runpod-graphql-cpuflavors.json': 'machines without accelerators; the feed does not ask for them',
@@ -135,6 +136,9 @@ PRICES = [
     ('primeintellect', 'NVIDIA H100 PCIe', 'CA-MTL-3', 1, 'on_demand', None, 2.4068, 'H100 PCIe 80GB'),
 ]
 
+if test_faults.nebius_api:
+    PRICES += [('nebius', 'gpu-h100-sxm_8gpu-128vcpu-1600gb', 'eu-north1', 8, kind, None, 23.6, 'H100 SXM5 80GB')
+               for kind in ('on_demand', 'spot')]
 
 # The same without a key.
 PUBLIC = [
@@ -142,6 +146,20 @@ PUBLIC = [
     ('runpod', 'NVIDIA H100 80GB HBM3', None, 8, 'spot', None, 8 * 1.75, 'H100 SXM5 80GB'),
     ('runpod', 'NVIDIA B200', None, 8, 'on_demand', None, 8 * 5.98, 'B200 SXM 180GB'),
 ]
+
+
+# Whose regions facts/providers.csv lists one by one; and those of which neither it nor their name tells the country.
+SPELLED = ('crusoe', 'digitalocean', 'hotaisle', 'hyperstack', 'ibm', 'lambda', 'nebius', 'ovhcloud', 'paperspace',
+           'seeweb', 'verda')
+UNPLACED = {('nebius', 'eu-north2'), ('nebius', 'me-west1'), ('lambda', 'europe-south-1'), ('ovhcloud', 'FRA')}
+FACTS = os.path.join(replay.SHARED, '..', '..', 'facts')
+PRICES_OF_SHARED = os.path.join(replay.SHARED, '..', 'prices')
+
+
+def spelled_out(text):
+    """us-east-1..3, asia-northeast-1/2"""
+    match = re.fullmatch(r'(.*-)(\d)(?:\.\.|/)(\d)', text)
+    return [match[1] + str(number) for number in range(int(match[2]), int(match[3]) + 1)] if match else [text]
 
 
 def shared(name):
@@ -204,6 +222,9 @@ class Shared(test_faults.Everything):
             return found and self.get(''.join(found[0]), '/v1/prices?limit=1')[0] == 200
         self.until(is_up, 20, 'prices are answered')
         return ''.join(found[0])
+
+    def account(self):
+        return test_faults.nebius_api.of_fixture(json.loads(shared(NEBIUS_FILE)))
 
     def setUp(self):
         super().setUp()
@@ -295,10 +316,27 @@ class Shared(test_faults.Everything):
         places = {place['code']: place['country_code'] for place in json.loads(shared('verda-locations.json'))}
         self.assertEqual({place: countries.get(place) for place in places}, places)
 
+    def test_regions_that_the_facts_spell_have_a_country_or_are_known_to_have_none(self):
+        spelled = set()
+        with open(os.path.join(FACTS, 'providers.csv'), encoding='utf-8') as file:
+            for row in csv.DictReader(file):
+                if row['provider'] in SPELLED:
+                    spelled |= {(row['provider'], name) for text in row['regions'].split(' (')[0].split(',')
+                                for name in spelled_out(text)}
+        for path in glob.glob(os.path.join(PRICES_OF_SHARED, 'skypilot-*.csv')):
+            provider = re.search(r'skypilot-v\d-([a-z]+)', path)[1]
+            with open(path, encoding='utf-8') as file:
+                spelled |= {(provider, row.get('Region') or row['region']) for row in csv.DictReader(file)}
+        with open(os.path.join(HERE, '..', '..', 'core', 'data', 'countries.inc'), encoding='utf-8') as file:
+            known = {(provider, region) for provider, region in re.findall(r'\{"([^"]+)", "([^"]+)", "', file.read())}
+        unplaced = {pair for pair in spelled - known if pair[0] != 'vast'}  # which names it itself: test_country.c
+        self.assertEqual(unplaced, UNPLACED)
+        self.assertGreater(len(spelled), 200)
+
     def test_no_file_is_forgotten(self):
         there = {os.path.basename(path) for ending in ('json', 'csv')
                  for path in glob.glob(os.path.join(replay.SHARED, '*.' + ending))}
-        read = {file for _, _, file in FILES if file} | set(re.findall(
+        read = {NEBIUS_FILE} | {file for _, _, file in FILES if file} | set(re.findall(
             r"SHARED, '([^']+)'", inspect.getsource(replay.load_shared)))
         self.assertEqual(read | set(NO_ROWS), there)
         self.assertEqual(read & set(NO_ROWS), set())

@@ -1,10 +1,11 @@
 /*
  * AWS spot prices as the account's own EC2 interface tells them, a zone each, for every region that
  * the account may use: the requests are signed (SigV4). Prices are texts, dollars per
- * instance-hour. Names of zones differ from account to account, their ids do not. A region that is
- * not opted into refuses the call and is skipped. The interface answers in XML; the same in JSON is
- * what AWS's own tools print, so that a saved `describe-spot-price-history` can be read by `gpupick
- * parse`.
+ * instance-hour. Names of zones differ from account to account, their ids do not. A region that
+ * refuses the call (not opted into) or does not answer (some endpoints are dead) keeps what it had,
+ * with its old date; when all do, the refresh fails. The interface answers in XML; the same in JSON
+ * is what AWS's own tools print, so that a saved `describe-spot-price-history` can be read by
+ * `gpupick parse`.
  */
 #include "server/ingest/providers/aws.h"
 #include "server/ingest/providers/payload.h"
@@ -48,10 +49,12 @@ const struct provider aws_history = {
 struct history {
 	const char *regions[REGIONS_MAX];
 	size_t count, at;
-	const char *token;    /* of the next page of the region, "" when there is none */
-	int page;	      /* of the region */
-	size_t first;	      /* the region's first offer in the feed */
-	const char **told_at; /* when each of the region's offers was told, by place */
+	size_t failed, aging;  /* regions that could not be had; and of those, with prices */
+	int64_t seen, refused; /* rows of the feed before the region */
+	const char *token;     /* of the next page of the region, "" when there is none */
+	int page;	       /* of the region */
+	size_t first;	       /* the region's first offer in the feed */
+	const char **told_at;  /* when each of the region's offers was told, by place */
 	size_t told_capacity;
 };
 
@@ -102,7 +105,7 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 	if (!feed->base_url_is_override)
 		host = arena_printf(feed->arena, "https://ec2.%s.amazonaws.com", region);
 	out->page = PAGE_SPOT;
-	out->is_optional = true;
+	out->is_one_of_many = true;
 	out->label = arena_printf(feed->arena, "spot-%s-%d", region, history->page + 1);
 	out->url = host ? arena_printf(
 				  feed->arena,
@@ -301,6 +304,24 @@ static const char *region_of_answer(struct feed *feed, const struct fetch_respon
 	return "";
 }
 
+/* Pages that came before the one that did not are only a part of the region. */
+static bool make_do(struct feed *feed, struct history *history, const char *region,
+		    const char *reason, struct error *error)
+{
+	feed->count = history->first;
+	feed->rows_seen = history->seen;
+	feed->rejected[REJECTED_SCHEMA] = history->refused;
+	feed_keep(feed, region, false);
+	history->failed++;
+	history->aging += feed->count > history->first;
+	if (history->aging)
+		snprintf(feed->note, sizeof(feed->note),
+			 "%zu of %zu regions keep their old prices; the last: %.80s",
+			 history->aging, history->count, reason);
+	return history->failed < history->count ||
+	       error_set(error, ERROR_FEED, "no region can be had; the last: %s", reason);
+}
+
 static bool parse(struct feed *feed, const struct fetch_request *asked,
 		  const struct fetch_response *response, struct error *error)
 {
@@ -319,9 +340,10 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 		return true;
 	region = history->at < history->count ? history->regions[history->at]
 					      : region_of_answer(feed, response);
-	if (response->status == 200 &&
-	    !(is_json ? parse_json(feed, history, region, response, error)
-		      : parse_xml(feed, history, region, response, error)))
+	if (response->status != 200
+		    ? !make_do(feed, history, region, response->reason, error)
+		    : !(is_json ? parse_json(feed, history, region, response, error)
+				: parse_xml(feed, history, region, response, error)))
 		return false;
 	history->page++;
 	if (response->status == 200 && *history->token)
@@ -330,6 +352,8 @@ static bool parse(struct feed *feed, const struct fetch_request *asked,
 	history->page = 0;
 	history->token = "";
 	history->first = feed->count;
+	history->seen = feed->rows_seen;
+	history->refused = feed->rejected[REJECTED_SCHEMA];
 	history->told_capacity = 0;
 	return true;
 }

@@ -6,9 +6,10 @@
  * machine.
  *
  * Nothing here says what GPU a size has: that is the table of instance types. A size of the N
- * series that it does not know is kept under its own name and counted as unmapped.
+ * series that it does not know is kept under its own name and counted as unmapped, even where the
+ * name tells the card, since how many of it there are would be a guess.
  */
-#include "server/ingest/providers/azure.h"
+#include "core/accelerator.h"
 #include "core/instance.h"
 #include "server/ingest/providers/payload.h"
 
@@ -157,12 +158,17 @@ static int term_years(const char *term)
 	return sscanf(term, "%2d Year", &years) == 1 && years >= 1 && years <= 5 ? years : 0;
 }
 
-static void take_machine(struct offer *offer)
+static void take_machine(struct feed *feed, struct offer *offer)
 {
 	const struct instance *instance = instance_find("azure", offer->instance_type);
 
 	if (!instance) {
-		offer->accelerator = offer->instance_type;
+		/* A card that the name tells would be priced as if the machine had one of it. */
+		offer->accelerator =
+			accelerator_resolve("azure", offer->instance_type)
+				? feed_text(feed, arena_printf(feed->arena, "%s, GPUs not told",
+							       offer->instance_type))
+				: offer->instance_type;
 		return;
 	}
 	offer->accelerator = instance->accelerator;
@@ -258,8 +264,7 @@ static void take_item(struct feed *feed, const json_t *row)
 	meter.is_primary = payload_flag(row, "isPrimaryMeterRegion", false);
 	meter.offer.instance_type = feed_text(feed, size);
 	meter.offer.region = feed_text(feed, payload_text(row, "armRegionName"));
-	meter.offer.country = azure_country(meter.offer.region);
-	take_machine(&meter.offer);
+	take_machine(feed, &meter.offer);
 	take_price(feed, row, hours, &meter);
 }
 

@@ -7,7 +7,6 @@
  */
 #include "server/ingest/providers/payload.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,16 +103,12 @@ static void take_machine(struct feed *feed, const struct offer *base, const json
 				   offer->vcpus, offer->ram_gib, DISK_GIB));
 }
 
-/* "NO" of "no-luster-1". */
+/* "no" of "no-luster-1". */
 static const char *country(struct feed *feed, const char *centre)
 {
-	char code[3] = "";
-
-	if (strlen(centre) < 3 || centre[2] != '-')
-		return "";
-	for (int i = 0; i < 2; i++)
-		code[i] = (char)toupper((unsigned char)centre[i]);
-	return feed_text(feed, strcmp(code, "UK") == 0 ? "GB" : code);
+	return strlen(centre) > 3 && centre[2] == '-'
+		       ? feed_text(feed, arena_strndup(feed->arena, centre, 2))
+		       : "";
 }
 
 static void take_type(struct feed *feed, const json_t *row)

@@ -44,22 +44,6 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 	return payload_key_header(feed, &digitalocean, "Authorization: Bearer ", out, error);
 }
 
-static const char *country(const char *region)
-{
-	static const struct {
-		const char *prefix, *country;
-	} known[] = {
-		{"nyc", "US"}, {"sfo", "US"}, {"atl", "US"}, {"ric", "US"},
-		{"ams", "NL"}, {"fra", "DE"}, {"lon", "GB"}, {"sgp", "SG"},
-		{"blr", "IN"}, {"tor", "CA"}, {"syd", "AU"},
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strncmp(region, known[i].prefix, strlen(known[i].prefix)) == 0)
-			return known[i].country;
-	return "";
-}
-
 static bool has_ending(const char *text, const char *ending)
 {
 	size_t length = strlen(text), tail = strlen(ending);
@@ -112,7 +96,6 @@ static void take_size(struct feed *feed, const json_t *row)
 		if (!offer)
 			return;
 		offer->region = feed_text(feed, region);
-		offer->country = country(region);
 		offer->availability = AVAILABILITY_YES;
 	}
 }

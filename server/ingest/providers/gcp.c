@@ -9,7 +9,6 @@
 #include "server/ingest/providers/csv.h"
 #include "server/ingest/providers/payload.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error);
@@ -58,17 +57,6 @@ bool gcp_is_sold_on_demand(const char *type)
 	return true;
 }
 
-static const char *country(struct feed *feed, const char *text)
-{
-	char code[3] = "";
-
-	if (strlen(text) != 2)
-		return "";
-	for (int i = 0; i < 2; i++)
-		code[i] = (char)toupper((unsigned char)text[i]);
-	return feed_text(feed, code);
-}
-
 static void add(struct feed *feed, const struct offer *base, enum price_kind kind,
 		const char *amount)
 {
@@ -103,7 +91,7 @@ static void take_row(struct feed *feed, const struct csv *csv)
 	}
 	base.instance_type = feed_text(feed, type);
 	base.region = feed_text(feed, region);
-	base.country = country(feed, csv_text(csv, "regionLocationCountryCode"));
+	base.country = feed_text(feed, csv_text(csv, "regionLocationCountryCode"));
 	base.accelerator = payload_spelling(feed, "gcp", 0, spellings);
 	base.count_milli = (int32_t)(gpus * COUNT_MILLI_ONE + 0.5);
 	base.vcpus = csv_number(csv, "vCpus");

@@ -136,7 +136,7 @@ static int sale_of(const json_t *sku, const char *description)
 	const char *usage = payload_text(json_object_get(sku, "category"), "usageType");
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strstr(description, others[i]))
+		if (strcasestr(description, others[i]))
 			return -1;
 	if (strcmp(usage, "Commit1Yr") == 0)
 		return SALE_ONE_YEAR;

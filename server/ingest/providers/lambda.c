@@ -49,23 +49,6 @@ static double memory_gb_each(const char *description)
 	return strncmp(end, " GB", 3) == 0 ? memory_gb : 0;
 }
 
-static const char *country(const char *region)
-{
-	static const struct {
-		const char *region, *country;
-	} known[] = {
-		{"asia-northeast-1", "JP"}, {"asia-northeast-2", "JP"}, {"asia-south-1", "IN"},
-		{"australia-east-1", "AU"}, {"europe-central-1", "DE"}, {"me-west-1", "IL"},
-	};
-
-	if (strncmp(region, "us-", 3) == 0)
-		return "US";
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(region, known[i].region) == 0)
-			return known[i].country;
-	return "";
-}
-
 static void add(struct feed *feed, const struct offer *base, const char *region,
 		enum availability availability)
 {
@@ -75,7 +58,7 @@ static void add(struct feed *feed, const struct offer *base, const char *region,
 		return;
 	*offer = *base;
 	offer->region = feed_text(feed, region);
-	offer->country = country(region);
+	offer->country = strncmp(region, "us-", 3) == 0 ? "US" : ""; /* others: core/country.h */
 	offer->availability = availability;
 }
 

@@ -233,19 +233,16 @@ static void take_region(struct feed *feed, struct state *state, const json_t *ro
 {
 	const char *id = payload_text(row, "id"), *country = payload_text(row, "country");
 	struct region *region;
-	char code[3] = "";
 
-	if (!*id || strlen(country) != 2)
+	if (!*id)
 		return;
 	region = arena_alloc(feed->arena, sizeof(*region));
 	if (!region) {
 		feed->is_exhausted = true;
 		return;
 	}
-	for (int i = 0; i < 2; i++)
-		code[i] = (char)toupper((unsigned char)country[i]);
 	region->id = feed_text(feed, id);
-	region->country = strcmp(code, "UK") == 0 ? "GB" : feed_text(feed, code);
+	region->country = feed_text(feed, country);
 	region->next = state->regions;
 	state->regions = region;
 }

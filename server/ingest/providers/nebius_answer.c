@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #define COUNT_MOST 4096
+#define LIST_PAGES_MOST 64 /* of 999 items each */
 
 /* Numbers of fields, by message. */
 enum { LIST_ITEMS = 1, LIST_NEXT_TOKEN = 2 };
@@ -37,11 +38,15 @@ static struct nebius_account *open_account(struct feed *feed)
 	return account;
 }
 
-/* The next page of a list is asked for, or the next kind of page. */
-static void turn_page(struct feed *feed, struct nebius_account *account, struct protobuf list)
+/* The next page of a list is asked for, or the next kind of page. A list that names ever new pages
+ * has no end. */
+static bool turn_page(struct feed *feed, struct nebius_account *account, struct protobuf list,
+		      const char *label, struct error *error)
 {
 	account->token = text_of(feed, list, LIST_NEXT_TOKEN);
 	account->pages = *account->token ? account->pages + 1 : 0;
+	return account->pages < LIST_PAGES_MOST ||
+	       error_set(error, ERROR_FEED, "%.60s: over %d pages", label, LIST_PAGES_MOST);
 }
 
 static bool parse_tenants(struct feed *feed, struct nebius_account *account, struct protobuf list,
@@ -78,7 +83,8 @@ static void take_project(struct feed *feed, struct nebius_account *account, stru
 	account->sites[account->sites_count++] = (struct nebius_site){region, id};
 }
 
-static bool parse_projects(struct feed *feed, struct nebius_account *account, struct protobuf list,
+static bool parse_projects(struct feed *feed, struct nebius_account *account,
+			   const struct fetch_request *asked, struct protobuf list,
 			   struct error *error)
 {
 	const struct protobuf whole = list;
@@ -87,10 +93,14 @@ static bool parse_projects(struct feed *feed, struct nebius_account *account, st
 	while (protobuf_next(&list, &item))
 		if (item.number == LIST_ITEMS && item.type == PROTOBUF_BYTES)
 			take_project(feed, account, item.bytes);
-	turn_page(feed, account, whole);
+	if (!turn_page(feed, account, whole, asked->label, error))
+		return false;
 	if (*account->token)
 		return true;
 	feed->page = NEBIUS_PLATFORMS;
+	if (account->sites_count == NEBIUS_SITES_MAX)
+		return error_set(error, ERROR_FEED, "projects in %d regions or more",
+				 NEBIUS_SITES_MAX);
 	return account->sites_count > 0 ||
 	       error_set(error, ERROR_FEED, "the tenant has no project with a region");
 }
@@ -161,7 +171,8 @@ static const char *region_of_label(struct feed *feed, const char *label)
 }
 
 static bool parse_platforms(struct feed *feed, struct nebius_account *account,
-			    const struct fetch_request *asked, struct protobuf list)
+			    const struct fetch_request *asked, struct protobuf list,
+			    struct error *error)
 {
 	const char *region = account->site < account->sites_count
 				     ? account->sites[account->site].region
@@ -172,7 +183,8 @@ static bool parse_platforms(struct feed *feed, struct nebius_account *account,
 	while (protobuf_next(&list, &item))
 		if (item.number == LIST_ITEMS && item.type == PROTOBUF_BYTES)
 			take_platform(feed, region, item.bytes);
-	turn_page(feed, account, whole);
+	if (!turn_page(feed, account, whole, asked->label, error))
+		return false;
 	if (!*account->token)
 		account->site++;
 	if (account->site >= account->sites_count)
@@ -257,9 +269,9 @@ bool nebius_parse(struct feed *feed, const struct fetch_request *asked,
 	case NEBIUS_TENANTS:
 		return parse_tenants(feed, account, message, error);
 	case NEBIUS_PROJECTS:
-		return parse_projects(feed, account, message, error);
+		return parse_projects(feed, account, asked, message, error);
 	case NEBIUS_PLATFORMS:
-		return parse_platforms(feed, account, asked, message);
+		return parse_platforms(feed, account, asked, message, error);
 	default:
 		return parse_estimate(feed, account, asked, response, message, error);
 	}

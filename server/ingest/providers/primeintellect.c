@@ -103,9 +103,7 @@ static void take_item(struct feed *feed, const json_t *row)
 	offer->tier = feed_text(
 		feed, arena_printf(feed->arena, "%s%s%s", cloud, *security ? "/" : "", security));
 	offer->region = feed_text(feed, *centre ? centre : payload_text(row, "region"));
-	offer->country = strlen(payload_text(row, "country")) == 2
-				 ? feed_text(feed, payload_text(row, "country"))
-				 : "";
+	offer->country = feed_text(feed, payload_text(row, "country"));
 	payload_number(json_object_get(row, "vcpu"), "defaultCount", &offer->vcpus);
 	payload_number(json_object_get(row, "memory"), "defaultCount", &offer->ram_gib);
 	payload_number(json_object_get(row, "disk"), "defaultCount", &offer->disk_gb);

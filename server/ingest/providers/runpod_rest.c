@@ -56,21 +56,22 @@ static enum availability stock(const json_t *object)
 	return strcmp(word, "NONE") == 0 ? AVAILABILITY_NO : AVAILABILITY_YES;
 }
 
-/* "US" of "US-KS-2", "RO" of "EU-RO-1": a continent is followed by a country. */
+/* "US" of "US-KS-2", "RO" of "EU-RO-1": a continent, whose letters may be a country's too, is
+ * followed by a country. */
 static const char *country_of(struct feed *feed, const char *place)
 {
-	static const char *const continents[] = {"EU-", "EUR-", "AP-", "OC-"};
-	char code[3] = "";
+	static const char *const continents[] = {"AF", "AP", "AS", "EU", "EUR",
+						 "ME", "NA", "OC", "SA", "SEA"};
+	const size_t length = strcspn(place, "-");
 
-	for (size_t i = 0; i < sizeof(continents) / sizeof(continents[0]); i++)
-		if (strncmp(place, continents[i], strlen(continents[i])) == 0) {
-			place += strlen(continents[i]);
+	for (size_t i = 0; place[length] && i < sizeof(continents) / sizeof(continents[0]); i++)
+		if (strlen(continents[i]) == length && strncmp(place, continents[i], length) == 0) {
+			place += length + 1;
 			break;
 		}
 	if (strspn(place, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 2 || place[2] != '-')
 		return "";
-	memcpy(code, place, 2);
-	return feed_text(feed, code);
+	return feed_text(feed, arena_strndup(feed->arena, place, 2));
 }
 
 struct pods {

@@ -14,7 +14,6 @@
 #include "core/accelerator.h"
 #include "server/ingest/providers/payload.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static bool request(struct feed *feed, struct fetch_request *out, struct error *error);
@@ -39,6 +38,7 @@ const struct provider vast = {
 	.source = "vast-search",
 	.base_url = "https://console.vast.ai",
 	.key_variable = "GPUPICK_VAST_KEY",
+	.bad_key_status = 404,
 	.refresh_seconds = 300,
 	.gap_seconds = 1.0, /* "API requests too frequent" */
 	.body_max = (size_t)64 << 20,
@@ -90,21 +90,6 @@ static bool request(struct feed *feed, struct fetch_request *out, struct error *
 	};
 	feed->is_exhausted |= !out->body || !from;
 	return payload_key_header(feed, &vast, "Authorization: Bearer ", out, error);
-}
-
-/* ", US" and "Quebec, CA": the country is what follows the last comma. */
-static void locate(struct feed *feed, const json_t *row, struct offer *offer)
-{
-	const char *place = payload_text(row, "geolocation"), *code = strrchr(place, ',');
-
-	if (code)
-		for (code++; *code == ' '; code++)
-			;
-	if (code && strlen(code) == 2 && isupper((unsigned char)code[0]) &&
-	    isupper((unsigned char)code[1]))
-		offer->country = feed_text(feed, code);
-	place += strspn(place, ", ");
-	offer->region = feed_text(feed, place);
 }
 
 /* By name and memory; a card whose memory is another's gets a name with its memory. */
@@ -170,6 +155,7 @@ static const char *tier(const json_t *row)
 static void take_offer(struct feed *feed, const json_t *row)
 {
 	const char *name = payload_text(row, "gpu_name");
+	const char *place = payload_text(row, "geolocation"); /* "Quebec, CA" or ", US" */
 	struct offer base = feed_offer(feed);
 	double memory_mib = 0, cores = 0, share = 0, ram_mib = 0, disk_gb = DISK_GB, nvlink = 0;
 	double machine;
@@ -188,7 +174,7 @@ static void take_offer(struct feed *feed, const json_t *row)
 	base.count_milli = gpus * COUNT_MILLI_ONE;
 	base.memory_gb = memory_mib / 1024 * gpus;
 	base.tier = tier(row);
-	locate(feed, row, &base);
+	base.region = feed_text(feed, place + strspn(place, ", "));
 	payload_number(row, "cpu_cores_effective", &base.vcpus);
 	payload_number(row, "cpu_cores", &cores);
 	share = cores > 0 && base.vcpus > 0 ? base.vcpus / cores : 0;

@@ -116,10 +116,9 @@ struct vultr_region *vultr_region(struct feed *feed, const char *id)
 static void take_region(struct vultr_state *state, struct feed *feed, const json_t *row)
 {
 	struct vultr_region *region = find_region(state, payload_text(row, "id"));
-	const char *country = payload_text(row, "country");
 
-	if (region && strlen(country) == 2)
-		region->country = feed_text(feed, country);
+	if (region)
+		region->country = feed_text(feed, payload_text(row, "country"));
 }
 
 /* Which of the places of this region are in its list; the others are sold out there. */
