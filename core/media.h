@@ -125,6 +125,7 @@ struct media_vae {
 	int tile_frames;  /* pixel frames of a tile; 0 = all */
 	bool has_attention; /* one head over all places at the bottom */
 	bool narrows;	    /* what goes up to a finer level is halved in width first */
+	bool unfolds;	    /* it comes out of channels, as wide as the finer level is */
 	bool is_modulated;  /* norms of the decoder follow the latents: two maps more, and their sum
 			     */
 	bool is_upcast;	    /* must run in fp32 */
@@ -144,6 +145,8 @@ struct media {
 	int references;			  /* pictures that an editor starts from */
 	double fps, seconds, sample_rate; /* sample_rate: of audio; 0 = pictures */
 	bool is_guided_in_turn; /* its pipeline runs the passes of guidance one after the other */
+	/* Its documented example has the VAE work tile by tile, item by item. */
+	bool is_tiled, is_sliced;
 	int steps, guidance_passes; /* passes a step: 2 with classifier-free guidance */
 };
 

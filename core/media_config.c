@@ -138,6 +138,14 @@ static const struct media *nearest(const struct media *media)
 	return found;
 }
 
+/* How its pipeline is run, which no configuration tells. */
+static void take_habits(struct media *out, const struct media *known)
+{
+	out->is_guided_in_turn = known->is_guided_in_turn;
+	out->is_tiled = known->is_tiled;
+	out->is_sliced = known->is_sliced;
+}
+
 static bool borrow_parts(struct media *out, struct error *error)
 {
 	const struct media *known = nearest(out);
@@ -149,7 +157,7 @@ static bool borrow_parts(struct media *out, struct error *error)
 	memcpy(out->encoders, known->encoders, sizeof(out->encoders));
 	out->encoders_count = known->encoders_count;
 	out->vae = known->vae;
-	out->is_guided_in_turn = known->is_guided_in_turn;
+	take_habits(out, known);
 	return true;
 }
 
@@ -207,14 +215,39 @@ static bool read_encoders(const struct config_value *root, struct media *out, st
 	return !error->first;
 }
 
+/* Networks that run beside the denoiser in every step, which nothing here sizes. */
+static bool has_none_beside(const struct config_value *root, struct error *error)
+{
+	static const char *const names[] = {"controlnet", "adapter", "motion_adapter"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct config_value *part = config_get(root, names[i]);
+		char pointer[40];
+
+		if (!part || part->type == CONFIG_NULL ||
+		    (part->type == CONFIG_ARRAY && part->count &&
+		     part->items[0]->type == CONFIG_NULL))
+			continue;
+		snprintf(pointer, sizeof(pointer), "/%s", names[i]);
+		return error_add(error, pointer, "unsupported", NULL,
+				 "A network beside the denoiser is not counted: leave %s out for "
+				 "the pipeline without it.",
+				 names[i]);
+	}
+	return true;
+}
+
 /* The pipeline as a whole: its denoiser is called transformer or unet, or two of a kind. */
 static bool read_pipeline(const struct config_value *root, struct pasted *out, struct error *error)
 {
 	const char *name = config_get(root, "transformer") ? "transformer" : "unet";
 	const struct config_value *part = part_of(root, name, error);
+	const struct media *known;
 	char path[40];
 	struct hf_reader reader;
 
+	if (!has_none_beside(root, error))
+		return false;
 	snprintf(path, sizeof(path), "/%s", name);
 	if (!part)
 		return error->first ? false
@@ -228,7 +261,12 @@ static bool read_pipeline(const struct config_value *root, struct pasted *out, s
 		out->media.denoiser.copies = 2;
 	if (!read_encoders(root, &out->media, error))
 		return false;
-	return read_vae(root, &out->media, error) && !error->first;
+	if (!read_vae(root, &out->media, error) || error->first)
+		return false;
+	known = nearest(&out->media);
+	if (known)
+		take_habits(&out->media, known);
+	return true;
 }
 
 bool media_config_read(const struct config_value *root, struct media *media,

@@ -135,8 +135,11 @@ void media_vae_work(const struct media *media, const struct media_grid *grid, bo
 		struct level at = level_of(vae, &part, level);
 		int coarser =
 			level + 1 < vae->levels ? vae->channels[level + 1] : vae->channels[level];
-		int below = vae->narrows && level + 1 < vae->levels ? coarser / 2 : coarser;
-		int above = level ? vae->channels[level - 1] : vae->channels[0];
+		int below = vae->unfolds			      ? vae->channels[level]
+			    : vae->narrows && level + 1 < vae->levels ? coarser / 2
+								      : coarser;
+		int above =
+			level && !vae->unfolds ? vae->channels[level - 1] : vae->channels[level];
 		double frames = fmax(1, vae->slice_frames) * time_factor(vae, level);
 
 		/* Going up, a level begins with what the coarser one hands on. */

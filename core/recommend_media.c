@@ -70,6 +70,21 @@ static void reason_sharing(const struct plan *plan, struct arena *arena, struct 
 					      : ""));
 }
 
+/* What nobody asked for and the figures rest on. */
+static void reason_tiling(const struct workload *workload, struct arena *arena,
+			  struct recommendation *out)
+{
+	bool is_tiled = workload->vae_tiling && !workload_has(workload, WORKLOAD_vae_tiling);
+
+	if (is_tiled)
+		note_add(out->reasons, &out->reasons_count, "vae_tiling",
+			 arena_printf(arena,
+				      "The VAE works tile by tile%s, as in the example that the "
+				      "pipeline is published with: vae_tiling false decodes whole "
+				      "frames.",
+				      workload->vae_slicing ? " and item by item" : ""));
+}
+
 void recommend_media_speed(const struct workload *workload, const struct candidate *candidate,
 			   struct arena *arena, struct recommendation *out)
 {
@@ -80,6 +95,7 @@ void recommend_media_speed(const struct workload *workload, const struct candida
 	if (workload->task == TASK_INFERENCE) {
 		reason_items(workload, plan, arena, out);
 		reason_sharing(plan, arena, out);
+		reason_tiling(workload, arena, out);
 		if (workload->items_per_hour > 0)
 			note_add(out->reasons, &out->reasons_count, "load",
 				 arena_printf(

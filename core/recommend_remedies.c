@@ -3,16 +3,16 @@
  *
  * They are looked for when nothing fits, when the best only fits tightly, when it takes several
  * GPUs, and when it is expensive: then a cheaper way may do. A remedy that gives nothing better is
- * not told.
+ * not told. Where memory lacks and no change alone gives a fit, two at once are tried, those first
+ * that cost the least time.
  */
+#include "core/recommend_remedies.h"
 #include "core/recommend_notes.h"
-#include "core/recommend_parts.h"
 
 #include <math.h>
 
 /* An answer must be this much cheaper to be worth naming beside one that fits. */
 #define CHEAPER 0.8
-#define REMEDIES_MAX 8
 /* Nobody waits longer than a year for a result that may be had sooner. */
 #define ENDLESS_SECONDS (365 * 24 * SECONDS_PER_HOUR)
 /* From here on a person would look for a cheaper way. */
@@ -81,16 +81,26 @@ static const char *end_text(struct arena *arena, const struct cost *cost)
 	return arena_printf(arena, " in all, after %s", took);
 }
 
-static const char *remedy_text(struct arena *arena, const struct change *change,
+/* "With QLoRA", "With weights in fp8 and with ..." */
+static const char *ways_text(struct arena *arena, const struct ways *ways)
+{
+	const char *text = ways->changes[0]->what;
+
+	for (int i = 1; text && i < ways->count; i++)
+		text = arena_printf(arena, "%s and w%s", text, ways->changes[i]->what + 1);
+	return text;
+}
+
+static const char *remedy_text(struct arena *arena, const struct ways *ways,
 			       const struct recommendation *result)
 {
-	const char *shape = shape_text(arena, result->shape);
+	const char *shape = shape_text(arena, result->shape), *what = ways_text(arena, ways);
 	const struct cost *cost = &result->cost;
 	const char *end = end_text(arena, cost);
 
-	if (!shape || !end)
+	if (!shape || !what || !end)
 		return NULL;
-	return arena_printf(arena, "%s, it %s on %d machine%s of %s at %s for $%s%s.", change->what,
+	return arena_printf(arena, "%s, it %s on %d machine%s of %s at %s for $%s%s.", what,
 			    result->plan.fit == FIT_FITS ? "fits" : "just fits", cost->nodes,
 			    cost->nodes == 1 ? "" : "s", shape, result->offer->provider,
 			    usd_text(cost->total_micros).text, end);
@@ -174,7 +184,7 @@ static bool spread_remedy(const struct recommend_request *request,
 			text = spread_text(arena, result);
 			if (text)
 				remedies[out->remedies_count++] =
-					(struct remedy){"more_nodes", text, result};
+					(struct remedy){"more_nodes", {"more_nodes"}, text, result};
 			return true;
 		}
 	}
@@ -204,13 +214,81 @@ static bool cheapest_of(const struct recommend_request *request, const struct ca
 	return true;
 }
 
+/* The request changed in those ways; false when one does not apply. */
+static bool is_changed(const struct trials *trials, const struct ways *ways,
+		       struct recommend_request *out)
+{
+	*out = *trials->request;
+	out->limit = 1;
+	out->group = GROUP_SHAPE;
+	out->objective = OBJECTIVE_TOTAL_COST;
+	/* The more intrusive one first: it may leave nothing for the other to do. */
+	for (int i = ways->count - 1; i >= 0; i--)
+		if (!recommend_change(ways->changes[i], out, trials->arena))
+			return false;
+	return true;
+}
+
+bool remedies_try(struct trials *trials, const struct ways *ways, int *tried, struct error *error)
+{
+	struct remedy *remedy = &trials->remedies[trials->out->remedies_count];
+	struct recommend_request changed, *other;
+	const struct recommendation *result;
+	struct recommend_answer answer;
+
+	if (!is_changed(trials, ways, &changed))
+		return true;
+	other = arena_alloc(trials->arena, sizeof(*other));
+	if (!other)
+		return true;
+	++*tried;
+	*other = changed;
+	if (!recommend_trial(other, trials->catalogue, trials->now_us, trials->screen, &trials->bar,
+			     trials->arena, &answer, error))
+		return false;
+	result = answer.recommendations;
+	if (!answer.recommendations_count || result->plan.fit < trials->least ||
+	    !is_better(trials->best, result) || is_pointless(trials->out, result))
+		return true;
+	*remedy = (struct remedy){.code = ways->count > 1 ? "combined" : ways->changes[0]->code,
+				  .text = remedy_text(trials->arena, ways, result),
+				  .result = result};
+	for (int i = 0; i < ways->count; i++)
+		remedy->changes[i] = ways->changes[i]->code;
+	if (remedy->text)
+		trials->out->remedies_count++;
+	return true;
+}
+
+static bool try_all(struct trials *trials, struct error *error)
+{
+	bool are_paired = false;
+	int tried = 0;
+
+	for (size_t i = 0; i < recommend_changes_count; i++) {
+		const struct change *change = &recommend_changes[i];
+		const struct ways ways = {{change}, 1};
+
+		if (change->is_of_caller && !are_paired) {
+			are_paired = true;
+			if (!remedies_try_pairs(trials, error))
+				return false;
+		}
+		if (trials->out->remedies_count == REMEDIES_MAX)
+			break;
+		if (!remedies_try(trials, &ways, &tried, error))
+			return false;
+	}
+	return true;
+}
+
 bool recommend_remedies(const struct recommend_request *request, const struct catalogue *catalogue,
 			int64_t now_us, const struct screen *screen, struct arena *arena,
 			struct recommend_answer *out, struct error *error)
 {
 	struct remedy *remedies = arena_array(arena, REMEDIES_MAX, sizeof(*remedies));
 	const struct recommendation *cheapest;
-	struct bar bar;
+	struct trials trials;
 
 	out->remedies = remedies;
 	if (!remedies)
@@ -218,38 +296,19 @@ bool recommend_remedies(const struct recommend_request *request, const struct ca
 				 "the answer needs more memory than a request may take");
 	if (!cheapest_of(request, catalogue, now_us, screen, arena, out, &cheapest, error))
 		return false;
-	bar = bar_of(cheapest, CHEAPER);
 	if (!is_worth_looking(cheapest))
 		return true;
 	if (recommend_may_spread(request) && !spread_remedy(request, catalogue, now_us, screen,
 							    arena, cheapest, out, remedies, error))
 		return false;
-	for (size_t i = 0; i < recommend_changes_count; i++) {
-		struct recommend_request *other = arena_alloc(arena, sizeof(*other));
-		struct recommend_answer answer;
-		struct remedy *remedy = &remedies[out->remedies_count];
-
-		if (!other || out->remedies_count == REMEDIES_MAX)
-			break;
-		*other = *request;
-		other->limit = 1;
-		other->group = GROUP_SHAPE;
-		other->objective = OBJECTIVE_TOTAL_COST;
-		if (!recommend_change(&recommend_changes[i], other, arena))
-			continue;
-		if (!recommend_trial(other, catalogue, now_us,
-				     search_filters_alike(request, other) ? screen : NULL, &bar,
-				     arena, &answer, error))
-			return false;
-		if (!answer.recommendations_count || !is_better(cheapest, answer.recommendations) ||
-		    is_pointless(out, answer.recommendations))
-			continue;
-		*remedy = (struct remedy){
-			recommend_changes[i].code,
-			remedy_text(arena, &recommend_changes[i], answer.recommendations),
-			answer.recommendations};
-		if (remedy->text)
-			out->remedies_count++;
-	}
-	return true;
+	trials = (struct trials){.request = request,
+				 .catalogue = catalogue,
+				 .now_us = now_us,
+				 .screen = screen,
+				 .arena = arena,
+				 .best = cheapest,
+				 .bar = bar_of(cheapest, CHEAPER),
+				 .out = out,
+				 .remedies = remedies};
+	return try_all(&trials, error);
 }

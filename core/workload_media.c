@@ -100,6 +100,8 @@ static void fill_serving(struct workload *workload)
 	FILL(min_replicas, 1);
 	FILL(weight_format, FORMAT_AUTO);
 	FILL(media_offload, MEDIA_OFFLOAD_NONE);
+	FILL(vae_tiling, media->is_tiled);
+	FILL(vae_slicing, media->is_sliced);
 	workload->concurrency = workload->batch;
 	workload->gpu_memory_utilization = 1;
 	workload->kv_format = FORMAT_BF16;
@@ -247,6 +249,32 @@ static bool shards_states_of_training(const struct workload *workload)
 	       workload->sharding != SHARDING_NONE && workload->sharding != SHARDING_ZERO3;
 }
 
+/* diffusers and ComfyUI unpack IQ4_NL and IQ4_XS, but no smaller code books and no ternary weights.
+ */
+static bool is_unread(int format)
+{
+	static const enum format unread[] = {
+		FORMAT_IQ3_M, FORMAT_IQ3_S, FORMAT_IQ3_XS, FORMAT_IQ3_XXS,
+		FORMAT_IQ2_M, FORMAT_IQ2_S, FORMAT_IQ2_XS, FORMAT_IQ2_XXS,
+		FORMAT_IQ1_M, FORMAT_IQ1_S, FORMAT_TQ1_0,  FORMAT_TQ2_0,
+	};
+
+	for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++)
+		if (format == (int)unread[i])
+			return true;
+	return false;
+}
+
+static bool has_unread_weights(const struct workload *workload)
+{
+	return workload->task == TASK_INFERENCE && is_unread(workload->weight_format);
+}
+
+static bool has_unread_encoders(const struct workload *workload)
+{
+	return is_unread(workload->text_encoder_format);
+}
+
 static bool says_length_twice(const struct workload *workload)
 {
 	return workload_has(workload, WORKLOAD_frames) && workload_has(workload, WORKLOAD_seconds);
@@ -281,6 +309,14 @@ static const struct rule rules[] = {
 	 "fused attention makes no scores that could be sliced: give fused_attention false"},
 	{WORKLOAD_sharding, shards_states_of_training,
 	 "of inference only the weights can be sharded: auto, none or zero3"},
+	{WORKLOAD_weight_format, has_unread_weights,
+	 "nothing that runs pipelines reads IQ1, IQ2, IQ3 and TQ types of GGUF: take q4_k_m, "
+	 "q3_k_m "
+	 "or iq4_xs"},
+	{WORKLOAD_text_encoder_format, has_unread_encoders,
+	 "nothing that runs pipelines reads IQ1, IQ2, IQ3 and TQ types of GGUF: take q4_k_m, "
+	 "q3_k_m "
+	 "or iq4_xs"},
 	{WORKLOAD_seconds, says_length_twice, "frames already say how long the video is"},
 	{WORKLOAD_seconds, is_too_long, "at that rate these are more frames than a video may have"},
 	{WORKLOAD_width, is_too_small, "the picture is smaller than one token of its latents"},

@@ -14,9 +14,9 @@
 
 /* What a block leaves, in parts of what its shapes tell: inputs in fp32 of norms, masks. */
 FITTED(SAVED_COPIES, 0.9, 0.6, 2);
-/* Of the block at hand in the backward pass: what it leaves when it is passed again, and the
- * gradients of it. */
-FITTED(BLOCK_COPIES, 1.4, 1, 4);
+/* Of the block at hand in the backward pass: what it leaves when it is passed again, and gradients
+ * of it, of each tensor one at most. */
+FITTED(BLOCK_COPIES, 1.4, 1, 2);
 /* Of what a block leaves, what is left when attention and MLP are recomputed but for q, k, v. */
 FITTED(SELECTIVE_SHARE, 0.32, 0.25, 0.6);
 

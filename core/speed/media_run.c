@@ -47,7 +47,12 @@ FITTED_CELL(runtimes[RUNTIME_ENGINE].launch_seconds, 1e-6, 10e-6);
 FITTED_CELL(runtimes[RUNTIME_TRAINER].launch_seconds, 1e-6, 10e-6);
 FITTED_COLUMN(runtimes, gap_seconds, 0.5e-6, 15e-6);
 FITTED_COLUMN(runtimes, matrix, 0.6, 1.1);
-FITTED_COLUMN(runtimes, traffic, 0.3, 8);
+/* Of a block's 36 widths a token that media_work counts, PyTorch's operators beside the matrices
+ * move 30 to 40, norms twice as many in fp32; fused ones 10 to 18. On the way back: not counted. */
+FITTED_CELL(runtimes[RUNTIME_EAGER].traffic, 0.8, 2.4);
+FITTED_CELL(runtimes[RUNTIME_COMPILED].traffic, 0.25, 1);
+FITTED_CELL(runtimes[RUNTIME_ENGINE].traffic, 0.25, 1);
+FITTED_CELL(runtimes[RUNTIME_TRAINER].traffic, 0.3, 8);
 FITTED_COLUMN(runtimes, convolution, 0.5, 5);
 /* As operators of PyTorch, about 15 kernels that read and write 2 or 4 bytes each; fused, once. */
 FITTED_CELL(runtimes[RUNTIME_EAGER].rotation, 8, 80);
@@ -60,7 +65,7 @@ FITTED_COLUMN(runtimes, convolution_flops_a_cycle, 400, 8000);
 FITTED(LEGACY_LAUNCH, 2.5, 1, 4);
 /* Of those FLOPs a cycle, convolutions of an autoencoder, whose pictures are large; and those that
  * run over time as well. */
-FITTED(VAE_CONVOLUTION, 2.16, 0.3, 4);
+FITTED(VAE_CONVOLUTION, 2.4, 0.3, 4);
 FITTED(TIME_CONVOLUTION, 0.194, 0.1, 1.0);
 /* Inputs are quantised by kernels of their own where nothing fuses them: times their traffic. */
 FITTED(QUANTISE_TRAFFIC, 1.5, 1, 4);
@@ -70,8 +75,11 @@ FITTED(UNFUSED_SCORE_BYTES, 21.6, 4, 24);
  * for Hopper hide a part behind its tensor cores. */
 FITTED(SCORES_A_CYCLE, 7.79, 3, 16);
 FITTED(HOPPER_SCORES, 1.51, 1, 2.5);
-/* Of the peak, what Hopper's tensor cores reach by the instructions of before it. */
+/* The instructions of before Hopper: of the peak of its tensor cores what they reach, and the FLOPs
+ * that they feed to an SM a cycle, about as many as an A100's do (2048) of 4096. What the one
+ * allows the other may not: the tensor cores of an H20 are cut to less than it is fed. */
 FITTED(OLD_INSTRUCTIONS, 0.701, 0.4, 0.75);
+FITTED(OLD_FLOPS_A_CYCLE, 2000, 1600, 2800);
 /* Datasheets of GeForce cards count fp32 accumulation, which halves the rate. Engines do without,
  * and PyTorch's products in fp8 (fast accumulation). */
 #define HALF_ACCUMULATION 2
@@ -102,6 +110,13 @@ static double sm_cycles(const struct accelerator *accelerator)
 	return 1e12 * accelerator->fp32_tflops / (2 * lanes);
 }
 
+/* Operands of convolutions come from shared memory: 128 bytes a cycle and SM, 64 on Turing
+ * (NVIDIA's GA102 whitepaper). */
+static double operand_share(const struct accelerator *accelerator)
+{
+	return strcmp(accelerator->architecture, "Turing") == 0 ? 0.5 : 1;
+}
+
 /* Kernels made for Hopper and later, instead of those that run on Ampere too. */
 static bool has_own_attention(const struct speed_basis *basis)
 {
@@ -125,7 +140,8 @@ static double attention_seconds(const struct speed_basis *basis, const struct me
 	if (is_hopper && has_own_attention(basis))
 		scores *= HOPPER_SCORES;
 	else if (is_hopper)
-		rate = fmin(rate, OLD_INSTRUCTIONS * 1e12 * accelerator->bf16_tflops);
+		rate = fmin(rate, fmin(OLD_INSTRUCTIONS * 1e12 * accelerator->bf16_tflops,
+				       OLD_FLOPS_A_CYCLE * sm_cycles(accelerator)));
 	return work->attention_flops / rate + work->scores / (scores * sm_cycles(accelerator));
 }
 
@@ -164,7 +180,8 @@ void speed_media_run(const struct speed_basis *basis, const struct layout *layou
 	if (runtime->convolution_flops_a_cycle > 0)
 		convolutions = 1 / (1 / convolutions +
 				    1 / (runtime->convolution_flops_a_cycle * run->convolution *
-					 sm_cycles(basis->accelerator)));
+					 sm_cycles(basis->accelerator) *
+					 operand_share(basis->accelerator)));
 	if (run->is_low && runtime == &runtimes[RUNTIME_EAGER])
 		traffic *= QUANTISE_TRAFFIC;
 	if (layout->is_legacy_engine)

@@ -8,14 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* More than a pair that NVLink joins: of a label's parts, those with a switch. */
+static void keep_switched(const struct row *row, struct request *request)
+{
+	int kept = 0;
+
+	if (row_count(row, "gpus", 1) <= 2 || !row_has(row, "interconnect", "NVLink"))
+		return;
+	for (int i = 0; i < request->cards_count; i++)
+		if (strcmp(request->cards[i]->form_factor, "SXM") == 0)
+			request->cards[kept++] = request->cards[i];
+	if (kept)
+		request->cards_count = kept;
+}
+
 /* A label of one of two chips is that of its card. */
 enum skip speed_media_cards(const struct row *row, struct request *request)
 {
 	const char *label = row_text(row, "gpu"), *chip = strstr(label, " 1 GCD");
 	char card[64];
+	enum skip reason;
 
-	if (!chip)
-		return request_cards(label, request);
+	if (!chip) {
+		reason = request_cards(label, request);
+		keep_switched(row, request);
+		return reason;
+	}
 	snprintf(card, sizeof(card), "%.*s", (int)(chip - label), label);
 	return request_cards(card, request);
 }

@@ -5,6 +5,7 @@ import unittest
 from service import Service
 
 FLUX, WAN = "black-forest-labs/FLUX.1-dev", "Wan-AI/Wan2.1-T2V-14B-Diffusers"
+HUNYUAN = "hunyuanvideo-community/HunyuanVideo"
 SOUND, SDXL = "stabilityai/stable-audio-open-1.0", "stabilityai/stable-diffusion-xl-base-1.0"
 
 
@@ -88,6 +89,30 @@ class Pipelines(unittest.TestCase):
         # What a remedy says holds of the changed request.
         changed = recommend({**asked, "weight_format": "nf4"}, filters={"accelerators": ["RTX 4090"], "max_gpus": 1})
         self.assertEqual(changed["recommendations"][0]["plan"]["weight_format"], "nf4")
+
+    def test_two_remedies_at_once(self):
+        asked = {"task": "inference", "model": HUNYUAN, "weight_format": "bf16", "vae_tiling": False, "items": 10}
+        filters = {"accelerators": ["L40S 48GB"], "max_gpus": 1}
+        answer = recommend(asked, filters=filters)
+        self.assertFalse(answer["recommendations"])
+        remedy = next(r for r in answer["remedies"] if r["code"] == "combined")
+        self.assertEqual(remedy["changes"], ["vae_tiling", "media_offload"])
+        changed = recommend({**asked, "vae_tiling": True, "media_offload": "group"}, filters=filters)
+        self.assertTrue(changed["recommendations"])
+        for other in answer["remedies"]:
+            self.assertEqual(other["changes"] == [other["code"]], other["code"] != "combined")
+
+    def test_the_published_example_tiles(self):
+        filters = {"accelerators": ["H100 SXM5 80GB"], "max_gpus": 2}
+        answer = recommend({"task": "inference", "model": HUNYUAN}, filters=filters)
+        self.assertTrue(answer["workload"]["vae_tiling"])
+        self.assertIn("vae_tiling", answer["workload"]["defaults"])
+        self.assertEqual({i["plan"]["gpus"] for i in answer["recommendations"]}, {1, 2})
+        for item in answer["recommendations"]:
+            self.assertIn("tile by tile", text_of(item["reasons"], "vae_tiling"))
+        whole = recommend({"task": "inference", "model": HUNYUAN, "vae_tiling": False}, filters=filters)
+        self.assertFalse(whole["workload"]["vae_tiling"])
+        self.assertGreater(whole["memory"]["phases"]["decode_bytes"], 1.3 * answer["memory"]["phases"]["decode_bytes"])
 
     def test_training_counts_samples(self):
         first = recommend({"task": "finetune", "method": "lora", "model": SDXL, "examples": 2000, "epochs": 5,

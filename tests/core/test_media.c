@@ -137,6 +137,36 @@ END_TEST
 
 /* diffusers-torchao's README: memory of the pipeline after loading, of which only the denoiser is
  * quantised. */
+/* Mochi's proj and HunyuanVideo-1.5's upsampler unfold channels into places: the finest maps have
+ * 128 channels, where interpolation (HunyuanVideo) hands on the coarser level's 256. A tile of 256
+ * pixels a side, with 28 latents of 6 frames and 31 of 4, and 5 of 4 at a time. */
+START_TEST(what_is_unfolded_is_as_wide_as_its_level)
+{
+	static const struct {
+		const char *model;
+		double latents, frames, channels;
+	} cases[] = {
+		{"genmo/mochi-1-preview", 28, 168, 128},
+		{"hunyuanvideo-community/HunyuanVideo-1.5", 31, 124, 128},
+		{"hunyuanvideo-community/HunyuanVideo", 33, 16, 256},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct media *media = media_of(cases[i].model);
+		struct media_size size = {
+			.width = media->width, .height = media->height, .frames = media->frames};
+		struct media_grid grid;
+		struct media_work work;
+
+		media_grid(media, &size, &grid);
+		ck_assert_double_eq_tol(grid.latent_frames, cases[i].latents, 1e-9);
+		media_vae_work(media, &grid, false, true, &work);
+		ck_assert_double_eq_tol(work.peak_elements,
+					256.0 * 256 * cases[i].frames * cases[i].channels, 1);
+	}
+}
+END_TEST
+
 START_TEST(weights_take_what_was_measured_after_loading)
 {
 	static const struct {
@@ -222,6 +252,7 @@ int main(void)
 	tcase_add_test(tests, a_pass_of_a_unet_costs_what_its_authors_count);
 	tcase_add_test(tests, work_grows_with_everything);
 	tcase_add_test(tests, the_widest_map_of_a_vae_is_its_last_level);
+	tcase_add_test(tests, what_is_unfolded_is_as_wide_as_its_level);
 	tcase_add_test(tests, weights_take_what_was_measured_after_loading);
 	tcase_add_test(tests, copies_of_the_denoiser_are_all_counted);
 	tcase_add_test(tests, what_is_out_of_range_is_refused);

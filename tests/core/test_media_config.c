@@ -179,6 +179,13 @@ START_TEST(what_is_missing_or_unknown_is_named)
 			      "\"FluxTransformer2DModel\"}}"));
 	ck_assert_str_eq(error.first->pointer, "/vae");
 	error_init(&error, &arena);
+	/* Whether its own file is there or its class alone. */
+	ck_assert(!read_media("{\"_class_name\":\"FluxControlNetPipeline\",\"controlnet\":"
+			      "[\"diffusers\",\"FluxControlNetModel\"],\"transformer\":"
+			      "{\"_class_name\":\"FluxTransformer2DModel\"}}"));
+	ck_assert_str_eq(error.first->pointer, "/controlnet");
+	ck_assert_str_eq(error.first->code, "unsupported");
+	error_init(&error, &arena);
 	ck_assert(!read_media("{\"_class_name\":\"NeverSeenTransformer2DModel\"}"));
 	ck_assert_int_eq(error.code, ERROR_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(error.detail, "NeverSeenTransformer2DModel"));

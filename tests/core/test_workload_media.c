@@ -43,6 +43,38 @@ START_TEST(a_pipeline_is_taken_as_published)
 }
 END_TEST
 
+/* The decoder works in tiles where the pipeline's own example says so, unless its caller does. */
+START_TEST(tiles_are_those_of_the_published_example)
+{
+	static const struct {
+		const char *model;
+		bool is_tiled, is_sliced;
+	} cases[] = {
+		{"hunyuanvideo-community/HunyuanVideo", true, false},
+		{"genmo/mochi-1-preview", true, false},
+		{"THUDM/CogVideoX-5b", true, true},
+		{"Wan-AI/Wan2.1-T2V-14B", false, false},
+		{"flux", false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct workload workload = of(cases[i].model, TASK_INFERENCE), whole = workload;
+		struct workload taught = of(cases[i].model, TASK_FINETUNE);
+
+		ck_assert(workload_complete(&workload, "", &error));
+		ck_assert_msg(workload.vae_tiling == cases[i].is_tiled, "%s", cases[i].model);
+		ck_assert_msg(workload.vae_slicing == cases[i].is_sliced, "%s", cases[i].model);
+		ck_assert(!workload_has(&workload, WORKLOAD_vae_tiling));
+		GIVE(whole, vae_tiling, false);
+		ck_assert(workload_complete(&whole, "", &error));
+		ck_assert(!whole.vae_tiling);
+		GIVE(taught, method, METHOD_LORA);
+		ck_assert(workload_complete(&taught, "", &error));
+		ck_assert(!taught.vae_tiling);
+	}
+}
+END_TEST
+
 /* Seconds are frames of the model's own rate, in whole latents: 4 frames each and a first one. */
 START_TEST(seconds_are_whole_latents_of_frames)
 {
@@ -213,6 +245,11 @@ START_TEST(what_does_not_go_together_is_named)
 		 SHARDING_ZERO2, "/workload/sharding", "contradiction"},
 		{"flux", TASK_PRETRAIN, WORKLOAD_stack, STACK_TORCHTITAN, WORKLOAD_stack,
 		 STACK_TORCHTITAN, "/workload/stack", "contradiction"},
+		{"flux", TASK_INFERENCE, WORKLOAD_weight_format, FORMAT_IQ3_S,
+		 WORKLOAD_weight_format, FORMAT_IQ3_S, "/workload/weight_format", "contradiction"},
+		{"flux", TASK_INFERENCE, WORKLOAD_weight_format, FORMAT_BF16,
+		 WORKLOAD_text_encoder_format, FORMAT_TQ1_0, "/workload/text_encoder_format",
+		 "contradiction"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -237,6 +274,21 @@ START_TEST(what_does_not_go_together_is_named)
 }
 END_TEST
 
+/* Of GGUF, what diffusers unpacks. */
+START_TEST(formats_that_pipelines_read_are_taken)
+{
+	static const enum format formats[] = {FORMAT_Q8_0, FORMAT_Q4_K_M, FORMAT_Q2_K,
+					      FORMAT_IQ4_NL, FORMAT_IQ4_XS};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct workload workload = of("flux", TASK_INFERENCE);
+
+		GIVE(workload, weight_format, (int)formats[i]);
+		ck_assert(workload_complete(&workload, "", &error));
+	}
+}
+END_TEST
+
 START_TEST(frames_and_seconds_say_the_same)
 {
 	struct workload workload = of("Wan-AI/Wan2.1-T2V-14B", TASK_INFERENCE);
@@ -254,11 +306,13 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, a_pipeline_is_taken_as_published);
+	tcase_add_test(tests, tiles_are_those_of_the_published_example);
 	tcase_add_test(tests, seconds_are_whole_latents_of_frames);
 	tcase_add_test(tests, training_defaults_follow_the_method);
 	tcase_add_test(tests, sizes_between_latents_are_told_of);
 	tcase_add_test(tests, sizes_between_latents_cost_as_what_is_made);
 	tcase_add_test(tests, what_does_not_go_together_is_named);
+	tcase_add_test(tests, formats_that_pipelines_read_are_taken);
 	tcase_add_test(tests, frames_and_seconds_say_the_same);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
