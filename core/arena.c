@@ -34,32 +34,48 @@ void arena_release(struct arena *arena)
 	arena->used = 0;
 }
 
-static struct arena_chunk *chunk_new(size_t payload)
-{
-	size_t size = payload > CHUNK_BYTES ? payload : CHUNK_BYTES;
-	struct arena_chunk *chunk = calloc(1, sizeof(*chunk) + size);
-
-	if (chunk)
-		chunk->size = size;
-	return chunk;
-}
-
-void *arena_alloc(struct arena *arena, size_t size)
+/* Rounds the size up to what is handed out; false when the arena may not hand out so much. */
+static bool grant(const struct arena *arena, size_t *size)
 {
 	const size_t alignment = alignof(max_align_t);
+
+	if (*size > arena->limit || *size > SIZE_MAX - alignment)
+		return false;
+	*size = (*size + alignment - 1) & ~(alignment - 1);
+	return *size <= arena->limit - arena->used;
+}
+
+/* In a chunk of its own, behind the one that small allocations go on in. */
+static void *take_large(struct arena *arena, size_t size, bool is_zeroed)
+{
+	size_t bytes = sizeof(struct arena_chunk) + size;
+	struct arena_chunk *chunk = is_zeroed ? calloc(1, bytes) : malloc(bytes);
+	struct arena_chunk **link = &arena->chunks;
+
+	if (!chunk)
+		return NULL;
+	if (*link)
+		link = &(*link)->next;
+	chunk->next = *link;
+	chunk->used = chunk->size = size;
+	*link = chunk;
+	arena->used += size;
+	return chunk->bytes;
+}
+
+/* Not zeroed. */
+static void *take_small(struct arena *arena, size_t size)
+{
 	struct arena_chunk *chunk = arena->chunks;
 	void *memory;
 
-	if (size > arena->limit || size > SIZE_MAX - alignment)
-		return NULL;
-	size = (size + alignment - 1) & ~(alignment - 1);
-	if (size > arena->limit - arena->used)
-		return NULL;
 	if (!chunk || chunk->size - chunk->used < size) {
-		chunk = chunk_new(size);
+		chunk = malloc(sizeof(*chunk) + CHUNK_BYTES);
 		if (!chunk)
 			return NULL;
 		chunk->next = arena->chunks;
+		chunk->used = 0;
+		chunk->size = CHUNK_BYTES;
 		arena->chunks = chunk;
 	}
 	memory = chunk->bytes + chunk->used;
@@ -68,42 +84,52 @@ void *arena_alloc(struct arena *arena, size_t size)
 	return memory;
 }
 
+static void *take(struct arena *arena, size_t size, bool is_zeroed)
+{
+	void *memory;
+
+	if (!grant(arena, &size))
+		return NULL;
+	if (size > CHUNK_BYTES)
+		return take_large(arena, size, is_zeroed);
+	memory = take_small(arena, size);
+	return memory && is_zeroed ? memset(memory, 0, size) : memory;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	return take(arena, size, true);
+}
+
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
 	size_t total;
 
-	if (__builtin_mul_overflow(count, size, &total))
-		return NULL;
-	return arena_alloc(arena, total);
+	return __builtin_mul_overflow(count, size, &total) ? NULL : take(arena, total, true);
 }
 
 void *arena_array_raw(struct arena *arena, size_t count, size_t size)
 {
-	struct arena_chunk *chunk, **link = &arena->chunks;
 	size_t total;
 
-	if (__builtin_mul_overflow(count, size, &total) || total > arena->limit - arena->used)
-		return NULL;
-	if (total <= CHUNK_BYTES)
-		return arena_alloc(arena, total);
-	chunk = malloc(sizeof(*chunk) + total);
-	if (!chunk)
-		return NULL;
-	/* Behind the one that small allocations go on in. */
-	if (*link)
-		link = &(*link)->next;
-	*chunk = (struct arena_chunk){.next = *link, .used = total, .size = total};
-	*link = chunk;
-	arena->used += total;
-	return chunk->bytes;
+	return __builtin_mul_overflow(count, size, &total) ? NULL : take(arena, total, false);
+}
+
+void *arena_copy(struct arena *arena, const void *bytes, size_t size)
+{
+	void *copy = take(arena, size, false);
+
+	return copy && size ? memcpy(copy, bytes, size) : copy;
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
-	char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1) : NULL;
+	char *copy = length < SIZE_MAX ? take(arena, length + 1, false) : NULL;
 
-	if (copy)
-		memcpy(copy, text, length);
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, length);
+	copy[length] = '\0';
 	return copy;
 }
 
@@ -112,19 +138,22 @@ char *arena_strdup(struct arena *arena, const char *text)
 	return arena_strndup(arena, text, strlen(text));
 }
 
+/* Written into what is left of the chunk, and only where that is too little once more. */
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
 {
+	struct arena_chunk *chunk = arena->chunks;
+	size_t room = chunk ? chunk->size - chunk->used : 0;
 	va_list again;
 	char *text;
 	int length;
 
 	va_copy(again, arguments);
-	length = vsnprintf(NULL, 0, format, again);
+	length = vsnprintf(room ? (char *)chunk->bytes + chunk->used : NULL, room, format, again);
 	va_end(again);
 	if (length < 0)
 		return NULL;
-	text = arena_alloc(arena, (size_t)length + 1);
-	if (text)
+	text = take(arena, (size_t)length + 1, false);
+	if (text && (size_t)length >= room)
 		vsnprintf(text, (size_t)length + 1, format, arguments);
 	return text;
 }

@@ -35,8 +35,11 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* Zeroed array; NULL also when count * size overflows. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 
-/* The same, but not zeroed where it is large: for what is written before it is read. */
+/* The same, but not zeroed: for what is written before it is read. */
 void *arena_array_raw(struct arena *arena, size_t count, size_t size);
+
+/* A copy of any bytes. NULL as for arena_alloc. */
+void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 
 /* Copies; the result is always terminated. NULL as for arena_alloc. */
 char *arena_strdup(struct arena *arena, const char *text);

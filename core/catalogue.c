@@ -208,6 +208,22 @@ void catalogue_free(struct catalogue *catalogue)
 	arena_release(&arena);
 }
 
+static int compare_region(const void *key, const void *element)
+{
+	return strcmp(key, *(const char *const *)element);
+}
+
+uint32_t catalogue_region(const struct catalogue *catalogue, const char *name)
+{
+	const char *const *found =
+		catalogue->regions_count
+			? bsearch(name, catalogue->regions, catalogue->regions_count,
+				  sizeof(*catalogue->regions), compare_region)
+			: NULL;
+
+	return found ? (uint32_t)(found - catalogue->regions) : CATALOGUE_NOWHERE;
+}
+
 uint16_t catalogue_country_tag(const char *country)
 {
 	if (!country || !country[0] || !country[1] || country[2])

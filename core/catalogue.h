@@ -7,9 +7,9 @@
  * makes price order equal cost order inside a list: terms are a provider's, so it is the reserved
  * term.
  *
- * What filters read of an offer lies apart, in list order and packed (struct offer_tag): a filter
- * that no list can answer as a whole reads 24 bytes an offer in sequence instead of the whole
- * offer.
+ * What filters read of an offer lies apart, in list order, each in a column of its own (struct
+ * offer_columns): a filter that no list can answer as a whole reads one to eight bytes an offer in
+ * sequence instead of the whole offer.
  *
  * One allocation group: catalogue_free() drops all of it. The counted reference to it is
  * server/snapshot.
@@ -54,25 +54,36 @@ struct unmapped {
 
 struct offer_row; /* an offer, packed */
 
+/* A provider that has offers here. */
+struct offer_seller {
+	const char *provider;
+	const struct terms *terms; /* NULL when not known */
+};
+
 struct offer_list {
 	uint32_t shape;
+	uint32_t first, count; /* into catalogue->by_price and ->columns */
+	uint32_t launchable;   /* of count: not sold out; these come first */
 	const char *provider;
 	const struct terms *terms; /* NULL when not known */
 	enum price_kind price_kind;
 	int32_t term_months;	       /* reserved: the cost class; 0 otherwise */
 	double interruptions_per_hour; /* spot: the cost class; NAN = not published */
-	uint32_t first, count;	       /* into catalogue->by_price and ->tags */
-	uint32_t launchable;	       /* of count: not sold out; these come first */
-	int64_t cheapest_micros;       /* of the launchable ones: found without reading a tag */
+	/* Told without a look at the columns: what is asked of every list in every search. */
+	int64_t cheapest_micros;      /* of the launchable ones; 0 = none */
+	int64_t sold_out_micros;      /* the cheapest of the others; 0 = none */
+	int64_t oldest_us, newest_us; /* observed_at_us of all */
+	uint32_t available;	      /* of launchable: availability is yes */
+	uint32_t seller;	      /* into catalogue->sellers */
 };
 
-/* What filters and merging read of one offer, in the order of by_price. */
-struct offer_tag {
-	int64_t price_micros;
-	int64_t observed_at_us;
-	uint32_t region;  /* into catalogue->regions */
-	uint16_t country; /* catalogue_country_tag(); 0 = not told */
-	uint8_t availability;
+/* What filters and merging read of offers, in the order of by_price. */
+struct offer_columns {
+	const int64_t *price_micros;
+	const int64_t *observed_at_us;
+	const uint32_t *region;	 /* into catalogue->regions */
+	const uint16_t *country; /* catalogue_country_tag(); 0 = not told */
+	const uint8_t *availability;
 };
 
 /* The last change of one offer. */
@@ -132,14 +143,16 @@ struct catalogue {
 	/* Places of offers, list by list: cheapest first of what is not sold out, then of what is.
 	 */
 	const uint32_t *by_price;
-	const struct offer_tag *tags;
-	uint32_t listed_count;	    /* of by_price and tags */
+	struct offer_columns columns;
+	uint32_t listed_count;	    /* of by_price and the columns */
 	const char *const *regions; /* every region's name once, sorted */
 	uint32_t regions_count;
 	const struct shape *shapes;
 	uint32_t shapes_count;
 	const struct offer_list *lists;
 	uint32_t lists_count;
+	const struct offer_seller *sellers; /* whose offers there are; each once, sorted */
+	uint32_t sellers_count;
 	const uint32_t *unlisted; /* on sale, but no shape holds them: unmapped card or no price */
 	uint32_t unlisted_count;
 	uint32_t unmapped_offers, unpriced_offers; /* the two kinds of unlisted */
@@ -191,23 +204,19 @@ void catalogue_read(const struct catalogue *catalogue, uint32_t place, struct of
 
 /* Parts of it, without unpacking the rest. */
 uint64_t catalogue_id(const struct catalogue *catalogue, uint32_t place);
-enum offer_text {
-	OFFER_PROVIDER,
-	OFFER_REGION,
-	OFFER_ZONE,
-	OFFER_INSTANCE_TYPE,
-	OFFER_ACCELERATOR,
-	OFFER_TIER,
-	OFFER_INTERCONNECT,
-	OFFER_COUNTRY,
-	OFFER_PRICE_BASIS,
-	OFFER_ORIGINAL_CURRENCY,
-	OFFER_ORIGINAL_AMOUNT,
-	OFFER_SOURCE,
-	OFFER_TEXTS
-};
 const char *catalogue_text(const struct catalogue *catalogue, uint32_t place,
 			   enum offer_text which);
+
+/* Of the offer at a position of the list. */
+static inline int64_t catalogue_price(const struct catalogue *catalogue,
+				      const struct offer_list *list, uint32_t position)
+{
+	/* Those that are asked for most lie with the list. */
+	if (position == list->first + list->launchable && position < list->first + list->count)
+		return list->sold_out_micros;
+	return position == list->first ? list->cheapest_micros
+				       : catalogue->columns.price_micros[position];
+}
 
 /* What changed; on sale in this catalogue when `place` is below offers_count. */
 void catalogue_read_changed(const struct catalogue *catalogue, uint32_t place, struct offer *out);
@@ -219,7 +228,10 @@ bool catalogue_has_spelling(const struct catalogue *catalogue, const char *spell
 /* How the GPUs of an offer are joined, as its shape would have it; false for an unmapped card. */
 bool catalogue_fabric(const struct offer *offer, struct fabric *out);
 
-/* A country as offer_tag keeps it; 0 for anything but two letters. */
+/* A region as its column keeps it; CATALOGUE_NOWHERE when no offer is there. */
+uint32_t catalogue_region(const struct catalogue *catalogue, const char *name);
+
+/* A country as its column keeps it; 0 for anything but two letters. */
 uint16_t catalogue_country_tag(const char *country);
 
 #endif

@@ -121,6 +121,7 @@ static uint32_t text_rank(struct rank_memo *memo, const char **texts, uint32_t c
 
 #define SHAPE_SHIFT 37
 #define PROVIDER_SHIFT 17
+#define PROVIDER_MASK ((UINT64_C(1) << (SHAPE_SHIFT - PROVIDER_SHIFT)) - 1)
 #define KIND_SHIFT 13
 #define CLASS_SHIFT 1
 
@@ -171,67 +172,157 @@ static double rate_of(const struct grouping *grouping, const struct offer *offer
 	return grouping->rates[class - 1];
 }
 
-/* by_price, tags and lists from sorted entries. */
+/* Where lists are written to. */
+struct writing {
+	struct grouping *grouping;
+	uint32_t *by_price;
+	int64_t *prices, *observed;
+	uint32_t *regions;
+	uint16_t *countries;
+	uint8_t *availabilities;
+	struct offer_list *lists;
+	struct rank_memo memo; /* of regions */
+};
+
+static bool writing_init(struct writing *writing, struct grouping *grouping, uint32_t count,
+			 uint32_t lists_count)
+{
+	struct arena *arena = &grouping->build->catalogue->arena;
+
+	*writing = (struct writing){
+		.grouping = grouping,
+		.by_price = arena_array(arena, count, sizeof(*writing->by_price)),
+		.prices = arena_array(arena, count, sizeof(*writing->prices)),
+		.observed = arena_array(arena, count, sizeof(*writing->observed)),
+		.regions = arena_array(arena, count, sizeof(*writing->regions)),
+		.countries = arena_array(arena, count, sizeof(*writing->countries)),
+		.availabilities = arena_array(arena, count, sizeof(*writing->availabilities)),
+		.lists = arena_array(arena, lists_count, sizeof(*writing->lists))};
+	return writing->by_price && writing->prices && writing->observed && writing->regions &&
+	       writing->countries && writing->availabilities && writing->lists;
+}
+
+static struct offer_list new_list(const struct grouping *grouping, const struct entry *entry,
+				  uint32_t first)
+{
+	const struct offer *offer = entry->offer;
+	uint32_t seller = (uint32_t)(entry->list >> PROVIDER_SHIFT & PROVIDER_MASK);
+
+	return (struct offer_list){
+		.shape = (uint32_t)(entry->list >> SHAPE_SHIFT),
+		.first = first,
+		.provider = offer->provider,
+		.terms = grouping->build->catalogue->sellers[seller].terms,
+		.price_kind = offer->price_kind,
+		.term_months = offer->term_months,
+		.interruptions_per_hour = rate_of(grouping, offer, entry->list),
+		.oldest_us = offer->observed_at_us,
+		.newest_us = offer->observed_at_us,
+		.seller = seller,
+	};
+}
+
+/* One more offer of the list, at the same or a higher price. */
+static void count_offer(struct offer_list *list, struct shape *shape, const struct offer *offer)
+{
+	if (offer->availability == AVAILABILITY_NO) {
+		if (list->count == list->launchable)
+			list->sold_out_micros = offer->price_micros;
+	} else {
+		if (!list->launchable)
+			list->cheapest_micros = offer->price_micros;
+		list->launchable++;
+		list->available += offer->availability == AVAILABILITY_YES;
+	}
+	list->count++;
+	if (offer->observed_at_us < list->oldest_us)
+		list->oldest_us = offer->observed_at_us;
+	if (offer->observed_at_us > list->newest_us)
+		list->newest_us = offer->observed_at_us;
+	shape->offers++;
+	if (offer->ram_gib > 0 && (!(shape->ram_gib > 0) || offer->ram_gib < shape->ram_gib))
+		shape->ram_gib = offer->ram_gib;
+}
+
+static void write_columns(struct writing *writing, const struct offer *offer, uint32_t i)
+{
+	struct grouping *grouping = writing->grouping;
+
+	writing->by_price[i] = (uint32_t)(offer - grouping->build->offers);
+	writing->prices[i] = offer->price_micros;
+	writing->observed[i] = offer->observed_at_us;
+	writing->regions[i] = text_rank(&writing->memo, grouping->regions, grouping->regions_count,
+					offer->region);
+	writing->countries[i] = catalogue_country_tag(offer->country);
+	writing->availabilities[i] = (uint8_t)offer->availability;
+}
+
+/* Offers lie in the order of their ids: in that of lists, none is in the cache. */
+#define PREFETCH_AHEAD 8
+#define CACHE_LINE_BYTES 64
+
+static void prefetch(const struct entry *entries, uint32_t i, uint32_t count)
+{
+	const char *offer;
+
+	if (i + PREFETCH_AHEAD >= count)
+		return;
+	offer = (const char *)entries[i + PREFETCH_AHEAD].offer;
+	for (size_t at = 0; at < sizeof(struct offer); at += CACHE_LINE_BYTES)
+		__builtin_prefetch(offer + at);
+}
+
+/* by_price, columns and lists from sorted entries. */
 static bool write_lists(struct grouping *grouping, const struct entry *entries, uint32_t count)
 {
 	struct catalogue *catalogue = grouping->build->catalogue;
-	struct arena *arena = &catalogue->arena;
-	uint32_t *by_price = arena_array(arena, count, sizeof(*by_price));
-	struct offer_tag *tags = arena_array(arena, count, sizeof(*tags));
-	struct offer_list *lists, *list = NULL;
-	struct rank_memo memo = {0};
+	struct offer_list *list = NULL;
+	struct writing writing;
 	uint32_t lists_count = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		lists_count += is_new_list(entries, i);
-	lists = arena_array(arena, lists_count, sizeof(*lists));
-	if (!by_price || !tags || !lists)
+	if (!writing_init(&writing, grouping, count, lists_count))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct offer *offer = entries[i].offer;
-		uint32_t rank = (uint32_t)(entries[i].list >> SHAPE_SHIFT);
-		struct shape *shape = &grouping->shapes.items[rank];
+		const struct entry *entry = &entries[i];
+		struct shape *shape = &grouping->shapes.items[entry->list >> SHAPE_SHIFT];
 
+		prefetch(entries, i, count);
 		if (is_new_list(entries, i)) {
-			list = list ? list + 1 : lists;
-			*list = (struct offer_list){
-				.shape = rank,
-				.provider = offer->provider,
-				.terms = terms_find(offer->provider),
-				.price_kind = offer->price_kind,
-				.term_months = offer->term_months,
-				.interruptions_per_hour = rate_of(grouping, offer, entries[i].list),
-				.first = i};
+			list = list ? list + 1 : writing.lists;
+			*list = new_list(grouping, entry, i);
 			if (!shape->lists)
-				shape->first_list = (uint32_t)(list - lists);
+				shape->first_list = (uint32_t)(list - writing.lists);
 			shape->lists++;
 		}
-		list->count++;
-		if (!list->launchable && offer->availability != AVAILABILITY_NO)
-			list->cheapest_micros = offer->price_micros;
-		list->launchable += offer->availability != AVAILABILITY_NO;
-		shape->offers++;
-		if (offer->ram_gib > 0 &&
-		    (!(shape->ram_gib > 0) || offer->ram_gib < shape->ram_gib))
-			shape->ram_gib = offer->ram_gib;
-		by_price[i] = (uint32_t)(offer - grouping->build->offers);
-		tags[i] = (struct offer_tag){
-			.price_micros = offer->price_micros,
-			.observed_at_us = offer->observed_at_us,
-			.region = text_rank(&memo, grouping->regions, grouping->regions_count,
-					    offer->region),
-			.country = catalogue_country_tag(offer->country),
-			.availability = (uint8_t)offer->availability,
-		};
+		count_offer(list, shape, entry->offer);
+		write_columns(&writing, entry->offer, i);
 	}
-	catalogue->by_price = by_price;
-	catalogue->tags = tags;
+	catalogue->by_price = writing.by_price;
+	catalogue->columns =
+		(struct offer_columns){writing.prices, writing.observed, writing.regions,
+				       writing.countries, writing.availabilities};
 	catalogue->listed_count = count;
-	catalogue->lists = lists;
+	catalogue->lists = writing.lists;
 	catalogue->lists_count = lists_count;
 	catalogue->regions = grouping->regions;
 	catalogue->regions_count = grouping->regions_count;
 	return true;
+}
+
+static bool write_sellers(struct grouping *grouping)
+{
+	struct catalogue *catalogue = grouping->build->catalogue;
+	struct offer_seller *sellers =
+		arena_array(&catalogue->arena, grouping->providers_count, sizeof(*sellers));
+
+	for (uint32_t i = 0; i < grouping->providers_count && sellers; i++)
+		sellers[i] = (struct offer_seller){grouping->providers[i],
+						   terms_find(grouping->providers[i])};
+	catalogue->sellers = sellers;
+	catalogue->sellers_count = grouping->providers_count;
+	return sellers;
 }
 
 /* Entries for offers that have a shape and a price; the others are counted and kept apart, first in
@@ -284,7 +375,8 @@ bool catalogue_group(struct catalogue_build *build)
 	    !distinct_texts(&grouping, offsetof(struct offer, provider), &build->scratch,
 			    &grouping.providers, &grouping.providers_count) ||
 	    !distinct_texts(&grouping, offsetof(struct offer, region), &catalogue->arena,
-			    &grouping.regions, &grouping.regions_count))
+			    &grouping.regions, &grouping.regions_count) ||
+	    !write_sellers(&grouping))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		entries[i].list =

@@ -64,7 +64,8 @@ bool catalogue_keep_changes(struct catalogue_build *build, const struct catalogu
  * the offers and their groups. False when memory is out. */
 bool catalogue_order_changes(struct catalogue_build *build, const struct catalogue *whole);
 
-/* Shapes, lists, by_price, tags, regions and unlisted from the offers. False when memory is out. */
+/* Shapes, sellers, lists, by_price, columns, regions and unlisted from the offers. False when
+ * memory is out. */
 bool catalogue_group(struct catalogue_build *build);
 
 /* The view without what is private; needs all of the rest. False when memory is out. */

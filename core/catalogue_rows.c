@@ -9,20 +9,10 @@
 /* A new member of an offer must be packed and unpacked too. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct offer) == 240, "see pack()");
 
-/* The texts of an offer, in the order of offer_row.texts. */
 static const size_t text_members[OFFER_TEXTS] = {
-	offsetof(struct offer, provider),
-	offsetof(struct offer, region),
-	offsetof(struct offer, zone),
-	offsetof(struct offer, instance_type),
-	offsetof(struct offer, accelerator),
-	offsetof(struct offer, tier),
-	offsetof(struct offer, interconnect),
-	offsetof(struct offer, country),
-	offsetof(struct offer, price_basis),
-	offsetof(struct offer, original_currency),
-	offsetof(struct offer, original_amount),
-	offsetof(struct offer, source),
+#define X(name) offsetof(struct offer, name),
+	OFFER_TEXT_FIELDS(X)
+#undef X
 };
 
 static const char **text_of(struct offer *offer, int i)

@@ -109,6 +109,27 @@ void memory_prepare(const struct workload *workload, struct memory_basis *basis)
 void memory_estimate(const struct memory_basis *basis, const struct layout *layout,
 		     const struct accelerator *accelerator, struct memory_estimate *out);
 
+/* One GPU's share of the cache of one more token, of a whole sequence at the context, and of that
+ * what is of the source. */
+struct memory_cache_share {
+	double token, sequence, source;
+};
+
+/* Inference: of a copy of the model, what is the same under any load. */
+struct memory_copy {
+	bool is_known;
+	struct memory_cache_share cache;
+	double weights_bytes, adapters_bytes, software_bytes, rotary_bytes, tower_bytes;
+	double profiled_bytes; /* activations, where the engine reserves them once */
+	double step_width;     /* elements a token that the widest layer holds at once */
+};
+
+/* Inference by a model of tokens: the same, where `copy` is known from another load, or becomes so.
+ */
+void memory_estimate_load(const struct memory_basis *basis, const struct layout *layout,
+			  const struct accelerator *accelerator, struct memory_copy *copy,
+			  struct memory_estimate *out);
+
 /* Parameters that an adapter method trains; 0 for full fine-tuning. */
 double memory_adapter_parameters(const struct workload *workload);
 

@@ -76,7 +76,7 @@ unsigned names_distance(const char *a, const char *b, unsigned limit)
 const char *names_nearest(const struct names *names, const char *text)
 {
 	const char *nearest = NULL;
-	unsigned best = (unsigned)strnlen(text, LONGEST) / 3 + 1;
+	unsigned best = least((unsigned)strlen(text), LONGEST) / 3 + 1;
 
 	for (int i = 0; i < names->count; i++) {
 		unsigned distance;

@@ -129,23 +129,22 @@ void plan_time(struct planning *planning, int fidelity, struct plan *plan)
 
 	planning->evaluations++;
 	plan->support = format->support;
-	if (is_serving(planning->basis->workload) && !is_pipeline(planning->basis->workload))
-		plan_memo_time(planning, fidelity, &plan->layout, &plan->speed);
-	else
-		speed_estimate(&format->speed, &plan->layout, &planning->fabric, &plan->speed);
+	speed_estimate(&format->speed, &plan->layout, &planning->fabric, &plan->speed);
 }
 
 void plan_judge(struct planning *planning, struct plan *plan)
 {
-	struct memory_estimate *memory = &plan->memory;
+	planning->evaluations++;
+	memory_estimate(&planning->basis->memory, &plan->layout, &planning->basis->slice,
+			&plan->memory);
+	plan_fit(planning, plan);
+}
+
+void plan_fit(const struct planning *planning, struct plan *plan)
+{
+	const struct memory_estimate *memory = &plan->memory;
 	double usable = planning->usable_bytes;
 
-	planning->evaluations++;
-	if (is_serving(planning->basis->workload) && !is_pipeline(planning->basis->workload))
-		plan_memo_judge(planning, &plan->layout, memory);
-	else
-		memory_estimate(&planning->basis->memory, &plan->layout, &planning->basis->slice,
-				memory);
 	plan->usable_bytes = usable;
 	plan->headroom_bytes = usable - memory->device_bytes;
 	plan->fit = FIT_NO;
@@ -396,7 +395,7 @@ void plan_shape(struct plan_basis *basis, const struct shape *shape, int max_nod
 			continue;
 		}
 		is_supported = true;
-		if (!format->has_speed)
+		if (!plan_format_has_speed(basis, i))
 			continue;
 		has_figures = true;
 		if (is_serving(basis->workload) && is_pipeline(basis->workload))

@@ -100,41 +100,54 @@ struct plan_set {
 /* A weight format under trial on one card: whether it runs there, and its rates. */
 struct plan_format {
 	enum format weight, kv;
+	enum format trial; /* that the card is judged with */
 	struct support_verdict support;
-	bool has_speed;
+	bool is_timed, has_speed; /* see plan_format_has_speed(), which fills `speed` */
 	struct speed_basis speed;
 };
 
 #define PLAN_FORMATS_MAX 12
 #define PLAN_DIVISORS_MAX 448 /* no whole number up to 1e7 has more */
 
-/* Estimates of serving layouts of the card at hand: see plan_memo.c. */
-struct plan_memo_key {
+/* One way to hold a copy of a served model on the card at hand: see plan_memo.c. */
+struct plan_copy_key {
 	uint32_t card; /* 1 + how many others came before; 0 = none */
 	int tensor, stages, domain;
 	enum format weight, kv;
 	enum node_link link;
-	double sequences, link_bytes_per_second;
+	double link_bytes_per_second;
 };
 
-struct plan_timed {
-	struct plan_memo_key key;
-	struct speed_estimate speed; /* of one replica */
+/* How many sequences one replica holds, up to so many that are wanted, for a fit. */
+struct plan_held {
+	double wanted; /* 0 = not known */
+	int fit;
+	double sequences;
+	double tried;  /* those that were looked at last */
+	double missed; /* when not even one: how many times over a limit on latency that one is */
+	bool is_late;
 };
 
-struct plan_judged {
-	struct plan_memo_key key;
-	struct memory_estimate memory;
+#define PLAN_LOADS 8
+
+struct plan_copy {
+	struct plan_copy_key key;
+	struct memory_copy memory;
+	struct speed_copy speed;
+	/* Of one replica, what was found last. */
+	struct {
+		double sequences;
+		struct speed_load load;
+	} loads[PLAN_LOADS];
+	unsigned loads_count;
+	struct plan_held held; /* what was asked of it last */
 };
 
-#define PLAN_MEMO 256
+#define PLAN_MEMO 64
 
 struct plan_memo {
 	uint32_t card;
-	struct plan_timed timed[PLAN_MEMO];
-	struct plan_judged judged[PLAN_MEMO];
-	struct plan_memo_key copy; /* without sequences */
-	struct speed_copy speed;
+	struct plan_copy copies[PLAN_MEMO];
 };
 
 /* What is computed once a workload, and once a card, before layouts are judged. */

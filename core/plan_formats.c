@@ -91,27 +91,49 @@ static int kv_candidates(const struct plan_basis *basis, enum format weight, enu
 	return count;
 }
 
-static void add_format(struct plan_basis *basis, enum format weight, enum format kv)
+/* Full training has no quantised base under trial. */
+static enum format trial_of(const struct workload *workload, enum format weight)
+{
+	return is_serving(workload) || workload_base_is_frozen(workload) ? weight : FORMAT_AUTO;
+}
+
+static void add_format(struct plan_basis *basis, enum format weight, enum format kv,
+		       struct support_verdict support)
 {
 	struct plan_format *format = &basis->formats[basis->formats_count];
-	const struct workload *workload = basis->workload;
-	/* Full training has no quantised base under trial. */
-	enum format trial =
-		is_serving(workload) || workload_base_is_frozen(workload) ? weight : FORMAT_AUTO;
 
 	if (basis->formats_count == PLAN_FORMATS_MAX)
 		return;
 	format->weight = weight;
+	format->trial = trial_of(basis->workload, weight);
 	format->kv = kv;
-	format->support = support_of(workload, trial, basis->accelerator);
+	format->support = support;
+	format->is_timed = false;
 	/* What that verdict says becomes of a base in bf16. */
-	if (!is_serving(workload) && weight == FORMAT_BF16 && format->support.code &&
+	if (!is_serving(basis->workload) && weight == FORMAT_BF16 && format->support.code &&
 	    strcmp(format->support.code, "no_bf16") == 0)
 		format->weight = FORMAT_FP16;
-	format->speed = basis->speed;
-	format->has_speed = speed_prepare_card(&format->speed, &basis->slice, trial,
-					       basis->memory.weight_bytes[trial]);
 	basis->formats_count++;
+}
+
+bool plan_format_has_speed(struct plan_basis *basis, int fidelity)
+{
+	struct plan_format *format = &basis->formats[fidelity];
+	const struct plan_format *other = fidelity ? format - 1 : NULL;
+
+	if (format->is_timed)
+		return format->has_speed;
+	format->is_timed = true;
+	/* Formats of a cache change nothing of it. */
+	if (other && other->is_timed && other->trial == format->trial) {
+		format->has_speed = other->has_speed;
+		format->speed = other->speed;
+		return format->has_speed;
+	}
+	format->speed = basis->speed;
+	format->has_speed = speed_prepare_card(&format->speed, &basis->slice, format->trial,
+					       basis->memory.weight_bytes[format->trial]);
+	return format->has_speed;
 }
 
 static void serving_formats(struct plan_basis *basis)
@@ -133,7 +155,7 @@ static void serving_formats(struct plan_basis *basis)
 			continue;
 		has_sixteen = has_sixteen || is_sixteen;
 		for (int j = 0, n = kv_candidates(basis, weights[i], kvs); j < n; j++)
-			add_format(basis, weights[i], kvs[j]);
+			add_format(basis, weights[i], kvs[j], verdict);
 	}
 }
 
@@ -141,12 +163,13 @@ void plan_formats(struct plan_basis *basis)
 {
 	const struct workload *workload = basis->workload;
 
+	enum format base = workload_base_is_frozen(workload) ? (enum format)workload->base_format
+							     : FORMAT_BF16;
+
 	basis->formats_count = 0;
 	if (is_serving(workload))
 		serving_formats(basis);
 	else
-		add_format(basis,
-			   workload_base_is_frozen(workload) ? (enum format)workload->base_format
-							     : FORMAT_BF16,
-			   FORMAT_BF16);
+		add_format(basis, base, FORMAT_BF16,
+			   support_of(workload, trial_of(workload, base), basis->accelerator));
 }

@@ -4,26 +4,64 @@
  */
 #include "core/plan_parts.h"
 
+#include "core/extremes.h"
+
 #include <math.h>
 
 /* A load that is too much by less than any figure tells. */
 #define OVER (1 + 1e-9)
 
 /* How many times over its latency limits a layout is; up to 1 keeps them. */
-static double latency_distance(const struct workload *workload, const struct speed_estimate *speed)
+static double latency_distance(const struct workload *workload, const struct speed_load *load)
 {
 	double distance = 0;
 
 	if (workload->max_ttft_seconds > 0)
-		distance = speed->ttft_seconds / workload->max_ttft_seconds;
+		distance = load->ttft_seconds / workload->max_ttft_seconds;
 	if (workload->max_tpot_seconds > 0)
-		distance = fmax(distance, speed->tpot_seconds / workload->max_tpot_seconds);
+		distance = larger(distance, load->tpot_seconds / workload->max_tpot_seconds);
 	return distance;
+}
+
+void plan_load_judge(struct serving *serving)
+{
+	struct planning *planning = serving->planning;
+	struct plan *plan = &serving->plan;
+
+	planning->evaluations++;
+	memory_estimate_load(&planning->basis->memory, &plan->layout, &planning->basis->slice,
+			     &serving->copy->memory, &plan->memory);
+	plan_fit(planning, plan);
 }
 
 void plan_load_time(struct serving *serving)
 {
-	plan_time(serving->planning, serving->fidelity, &serving->plan);
+	struct planning *planning = serving->planning;
+	struct plan *plan = &serving->plan;
+
+	planning->evaluations++;
+	plan->support = serving->format->support;
+	speed_estimate_load(&serving->format->speed, &plan->layout, &planning->fabric,
+			    &serving->copy->speed, &plan->speed);
+}
+
+/* What the search asks of a replica of the plan's layout. */
+static struct speed_load time_load(struct serving *serving)
+{
+	struct planning *planning = serving->planning;
+	struct plan_copy *copy = serving->copy;
+	unsigned count = copy->loads_count, at = count % PLAN_LOADS;
+	double sequences = serving->plan.layout.sequences;
+
+	for (unsigned i = 0; i < count && i < PLAN_LOADS; i++)
+		if (fabs(copy->loads[i].sequences - sequences) <= 0)
+			return copy->loads[i].load;
+	planning->evaluations++;
+	copy->loads[at].sequences = sequences;
+	copy->loads[at].load = speed_load_of(&serving->format->speed, &serving->plan.layout,
+					     &planning->fabric, &copy->speed);
+	copy->loads_count++;
+	return copy->loads[at].load;
 }
 
 void plan_load_miss(struct serving *serving, double distance)
@@ -32,6 +70,7 @@ void plan_load_miss(struct serving *serving, double distance)
 
 	if (set->count || (set->slow_distance > 0 && distance >= set->slow_distance))
 		return;
+	plan_load_time(serving);
 	set->slow = serving->plan;
 	set->slow_distance = distance;
 }
@@ -44,32 +83,35 @@ double plan_load(struct serving *serving, double sequences, enum fit wanted)
 {
 	const struct workload *workload = serving->workload;
 	const struct memory_estimate *memory = &serving->plan.memory;
+	struct speed_load speed;
 	double load, distance;
 
 	serving->plan.layout.sequences = sequences;
-	plan_judge(serving->planning, &serving->plan);
+	plan_load_judge(serving);
 	serving->judged = sequences;
 	serving->is_late = false;
 	load = memory->device_bytes / serving->planning->limit_bytes;
 	if (wanted == FIT_FITS)
-		load = fmax(load, memory->high_bytes / serving->planning->usable_bytes);
+		load = larger(load, memory->high_bytes / serving->planning->usable_bytes);
 	if (serving->plan.fit < wanted)
-		return fmax(load, OVER);
+		return larger(load, OVER);
 	if (!(workload->max_ttft_seconds > 0) && !(workload->max_tpot_seconds > 0))
 		return load;
-	plan_load_time(serving);
-	distance = latency_distance(workload, &serving->plan.speed);
+	speed = time_load(serving);
+	distance = latency_distance(workload, &speed);
 	serving->is_late = distance > 1;
 	/* Fewer sequences may keep a limit that more do not. */
-	if (distance > 1 && sequences <= 1)
+	if (distance > 1 && sequences <= 1) {
+		serving->missed = distance;
 		plan_load_miss(serving, distance);
-	return fmax(load, distance);
+	}
+	return larger(load, distance);
 }
 
 /* A whole number strictly between low and high, near `guess`. */
 static double between(double low, double high, double guess)
 {
-	return fmax(low + 1, fmin(high - 1, floor(guess)));
+	return larger(low + 1, smaller(high - 1, floor(guess)));
 }
 
 /*
@@ -89,8 +131,7 @@ static double next_guess(int step, double low, double high, double share, bool w
 	}
 }
 
-/* Most sequences, up to `wanted`, that one replica holds; 0 when not even one. */
-double plan_load_held(struct serving *serving, double wanted, enum fit fit)
+static double find_held(struct serving *serving, double wanted, enum fit fit)
 {
 	double low = 1, high = wanted, at_low, at_high = plan_load(serving, wanted, fit);
 	bool was_low = false, is_late = serving->is_late;
@@ -121,20 +162,34 @@ double plan_load_held(struct serving *serving, double wanted, enum fit fit)
 	return low;
 }
 
+/* Most sequences, up to `wanted`, that one replica holds; 0 when not even one. Machines of more of
+ * the same cards ask the same of a copy: then only what the search leaves behind is done again. */
+double plan_load_held(struct serving *serving, double wanted, enum fit fit)
+{
+	struct plan_held *held = &serving->copy->held;
+
+	if (held->fit == (int)fit && !(fabs(held->wanted - wanted) > 0)) {
+		serving->plan.layout.sequences = serving->judged = held->tried;
+		plan_load_judge(serving);
+		serving->is_late = held->is_late;
+		if (held->missed > 0)
+			plan_load_miss(serving, held->missed);
+		return held->sequences;
+	}
+	serving->missed = 0;
+	held->sequences = find_held(serving, wanted, fit);
+	held->wanted = wanted;
+	held->fit = (int)fit;
+	held->tried = serving->judged;
+	held->missed = serving->missed;
+	held->is_late = serving->is_late;
+	return held->sequences;
+}
+
 double plan_load_rate(struct serving *serving, double sequences)
 {
-	int most = (int)(sizeof(serving->known) / sizeof(serving->known[0]));
-	int count = serving->known_count, at = count % most;
-
 	serving->plan.layout.sequences = sequences;
-	for (int i = 0; i < count && i < most; i++)
-		if (fabs(serving->known[i].sequences - sequences) <= 0)
-			return serving->known[i].rate;
-	plan_load_time(serving);
-	serving->known[at].sequences = sequences;
-	serving->known[at].rate = serving->plan.speed.requests_per_second;
-	serving->known_count++;
-	return serving->known[at].rate;
+	return time_load(serving).requests_per_second;
 }
 
 /*

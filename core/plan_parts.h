@@ -22,18 +22,19 @@ struct planning {
 
 /* plan_formats.c: the formats under trial on the basis's card, by fidelity. */
 void plan_formats(struct plan_basis *basis);
+/* Whether the card's figures suffice for the speed of the format of that place; finds its rates
+ * when first asked, since formats of less fidelity are seldom come to. */
+bool plan_format_has_speed(struct plan_basis *basis, int fidelity);
 
 /* plan_memo.c: forgets everything. */
 void plan_memo_clear(struct plan_memo *memo);
-/* Speed and memory of a serving layout, as speed_estimate() and memory_estimate() find
- * them. */
-void plan_memo_time(struct planning *planning, int fidelity, const struct layout *layout,
-		    struct speed_estimate *out);
-void plan_memo_judge(struct planning *planning, const struct layout *layout,
-		     struct memory_estimate *out);
+/* The copy of the model that a serving layout has, which stays until the next is asked for. */
+struct plan_copy *plan_memo_copy(const struct planning *planning, const struct layout *layout);
 
 /* Fills memory, usable, headroom and fit of a plan whose layout is set. */
 void plan_judge(struct planning *planning, struct plan *plan);
+/* The same but the memory, which is known. */
+void plan_fit(const struct planning *planning, struct plan *plan);
 
 /* Fills speed and support of a plan whose layout is set. */
 void plan_time(struct planning *planning, int fidelity, struct plan *plan);
@@ -87,17 +88,15 @@ struct serving {
 	const struct workload *workload;
 	const struct plan_format *format;
 	int fidelity;
-	struct plan plan; /* of one replica count, being tried */
-	double judged;	  /* sequences that its memory was judged with */
-	bool is_late;	  /* a limit on latency, not memory, keeps it from more of them */
-	/* Rates of a single replica that were found before, by sequences. */
-	struct {
-		double sequences, rate;
-	} known[8];
-	int known_count;
+	struct plan plan;	/* of one replica count, being tried */
+	struct plan_copy *copy; /* of the plan's layout */
+	double judged;		/* sequences that its memory was judged with */
+	bool is_late;		/* a limit on latency, not memory, keeps it from more of them */
+	double missed;		/* how many times over such a limit a single one was, if it was */
 };
 
-/* plan_load.c */
+/* plan_load.c: plan_judge() and plan_time() of the plan, which has a copy. */
+void plan_load_judge(struct serving *serving);
 void plan_load_time(struct serving *serving);
 
 /* Remembers the layout that came nearest to the limits on latency or on nodes. */

@@ -62,7 +62,7 @@ static bool is_in_time(struct serving *serving)
 static void offer(struct serving *serving)
 {
 	if (fabs(serving->plan.layout.sequences - serving->judged) > 0)
-		plan_judge(serving->planning, &serving->plan);
+		plan_load_judge(serving);
 	set_capacity(serving, serving->plan.layout.replicas);
 	plan_keep(serving->planning, &serving->plan, serving->fidelity);
 }
@@ -89,7 +89,7 @@ static void miss_nodes(struct serving *serving, double nodes, double held)
 
 	serving->plan.layout.sequences = held;
 	serving->plan.layout.nodes = nodes < 1e6 ? (int)nodes : 1000000;
-	plan_judge(planning, &serving->plan);
+	plan_load_judge(serving);
 	if (serving->workload->requests_per_second > 0)
 		plan_load_miss(serving, nodes / planning->max_nodes);
 	else
@@ -161,17 +161,17 @@ static double sequences_wanted(const struct workload *workload)
 static void miss_room(struct serving *serving, double wanted)
 {
 	serving->plan.layout.sequences = is_open_ended(serving->workload) ? 1 : wanted;
-	plan_judge(serving->planning, &serving->plan);
+	plan_load_judge(serving);
 	plan_miss(serving->planning, &serving->plan);
 }
 
-/* The copy's weights on one GPU, over what it may use. */
-static double weights_share(const struct serving *serving)
+/* The weights of a copy over so many GPUs on one of them, over what it may use. */
+static double weights_share(const struct serving *serving, int ways)
 {
 	const struct planning *planning = serving->planning;
 
-	return planning->basis->memory.weight_bytes[serving->format->weight] /
-	       layout_gpus_per_replica(&serving->plan.layout) / planning->limit_bytes;
+	return planning->basis->memory.weight_bytes[serving->format->weight] / ways /
+	       planning->limit_bytes;
 }
 
 /* Whether the copies would not hold their share of the load on as many nodes as they may take. */
@@ -241,8 +241,12 @@ static bool try_copy(struct serving *serving, int tensor, int stages, int nodes_
 	struct planning *planning = serving->planning;
 	int copies = planning->gpus / (tensor * stages);
 	double wanted = sequences_wanted(serving->workload), held;
+	double share = weights_share(serving, tensor * stages);
 	bool is_enough = false;
 
+	/* Not even the weights have room: told when no other came as near. */
+	if (share > 1 && (nodes_a_copy > 1 || !plan_is_nearer(planning, share)))
+		return false;
 	if (nodes_a_copy > 1)
 		copies = 1;
 	/* A share of the load is all that one of several copies must hold. */
@@ -266,11 +270,9 @@ static bool try_copy(struct serving *serving, int tensor, int stages, int nodes_
 			   .kv_format = serving->format->kv,
 			   .replicas = 1},
 	};
-	serving->known_count = 0;
-	/* Not even the weights have room: told when no other came as near. */
-	if (weights_share(serving) > 1) {
-		if (nodes_a_copy == 1 && plan_is_nearer(planning, weights_share(serving)))
-			miss_room(serving, wanted);
+	serving->copy = plan_memo_copy(planning, &serving->plan.layout);
+	if (share > 1) {
+		miss_room(serving, wanted);
 		return false;
 	}
 	if (is_too_small(serving, copies, nodes_a_copy))
@@ -300,12 +302,14 @@ void plan_serving_most(struct planning *planning, int fidelity, struct plan *pla
 				  .workload = planning->basis->workload,
 				  .format = &planning->basis->formats[fidelity],
 				  .fidelity = fidelity,
-				  .plan = *plan};
-	double held = plan->most_sequences > 0
-			      ? plan->most_sequences
-			      : plan_load_held(&serving, SEQUENCES_MOST, plan->fit);
-	double most = plan_load_rate(&serving, fmax(held, plan->layout.sequences));
+				  .plan = *plan,
+				  .copy = plan_memo_copy(planning, &plan->layout)};
+	double held = plan->most_sequences, most;
 
+	serving.plan.layout.replicas = 1;
+	if (!(held > 0))
+		held = plan_load_held(&serving, SEQUENCES_MOST, plan->fit);
+	most = plan_load_rate(&serving, fmax(held, plan->layout.sequences)) * plan->layout.replicas;
 	plan->most_requests_per_second = fmax(most, plan->speed.requests_per_second);
 	plan->utilisation = serving.workload->requests_per_second / plan->most_requests_per_second;
 }

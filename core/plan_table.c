@@ -85,12 +85,11 @@ static size_t set_bytes(const struct plan_set *set)
 static const struct plan_set *copy_set(struct plan_table *table, uint32_t place,
 				       const struct plan_set *set)
 {
-	size_t bytes = set_bytes(set);
-	void *copy = arena_alloc(&table->arena, bytes);
+	const struct plan_set *copy = arena_copy(&table->arena, set, set_bytes(set));
 
 	if (!copy)
 		return NULL;
-	table->sets[place] = memcpy(copy, set, bytes);
+	table->sets[place] = copy;
 	table->planned_count++;
 	return copy;
 }

@@ -48,18 +48,9 @@ static void tally_failed(struct search *search, unsigned failed, const struct sh
 	search_tally(search, (enum exclusion_reason)__builtin_ctz(failed), shape, offers);
 }
 
-/* The cheapest offer that passes of a list that has any. */
-static int64_t cheapest_micros(const struct search *search, const struct offer_list *list)
-{
-	if (!search->has_tag_filters)
-		return list->cheapest_micros;
-	return search->catalogue->tags[search_next(search, list, list->first)].price_micros;
-}
-
 /* How many offers of the shape pass every filter; counts the others. */
 static uint32_t passing_offers(struct search *search, const struct shape *shape)
 {
-	uint32_t *lists_left = search->screen->left;
 	int64_t *cheapest = &search->screen->cheapest_micros[shape - search->catalogue->shapes];
 	unsigned failed = search_filter_shape(search, shape);
 	uint32_t left = 0;
@@ -70,16 +61,20 @@ static uint32_t passing_offers(struct search *search, const struct shape *shape)
 	}
 	for (uint32_t i = 0; i < shape->lists; i++) {
 		const struct offer_list *list = &search->catalogue->lists[shape->first_list + i];
+		struct passing *passing = &search->screen->passing[shape->first_list + i];
 
 		failed = search_filter_list(search, list);
 		if (failed) {
 			tally_failed(search, failed, shape, list->count);
 			continue;
 		}
-		lists_left[shape->first_list + i] = search_count_list(search, list);
-		left += lists_left[shape->first_list + i];
-		if (lists_left[shape->first_list + i]) {
-			int64_t micros = cheapest_micros(search, list);
+		if (search->known && search->known->passing[shape->first_list + i].is_scanned)
+			*passing = search->known->passing[shape->first_list + i];
+		else
+			search_scan_list(search, list, passing);
+		left += passing->count;
+		if (passing->count) {
+			int64_t micros = catalogue_price(search->catalogue, list, passing->first);
 
 			*cheapest = *cheapest && *cheapest < micros ? *cheapest : micros;
 		}
@@ -106,7 +101,7 @@ static struct planned *keep_plans(struct search *search, const struct shape *sha
 	size_t count = (size_t)set->count;
 	struct arena *scratch = &search->scratch;
 	struct planned *planned = arena_alloc(scratch, sizeof(*planned));
-	struct plan *plans = arena_array(scratch, count, sizeof(*plans));
+	struct plan *plans = arena_copy(scratch, set->plans, count * sizeof(*plans));
 	struct cost_job *jobs = arena_array(scratch, count, sizeof(*jobs));
 
 	if (!planned || !plans || !jobs) {
@@ -115,7 +110,8 @@ static struct planned *keep_plans(struct search *search, const struct shape *sha
 	}
 	*planned = (struct planned){.shape = shape, .plans = plans, .jobs = jobs};
 	for (int i = 0; i < set->count; i++) {
-		plans[planned->count] = set->plans[i];
+		if (planned->count < i)
+			plans[planned->count] = set->plans[i];
 		cost_throttle(&search->work, &plans[planned->count]);
 		if (cost_job_prepare(&search->work, &plans[planned->count], &jobs[planned->count]))
 			note_hours(planned, &jobs[planned->count]);
@@ -129,7 +125,7 @@ static uint32_t tally_dear_tail(struct search *search, const struct candidate *h
 	const struct constraints *constraints = &search->request->constraints;
 	const struct offer_list *list = &search->catalogue->lists[head->list];
 	uint32_t low = head->position + 1, high = list->first + list->launchable, end = high;
-	uint32_t dear = 0;
+	uint32_t dear;
 	enum exclusion_reason why, last = EXCLUSION_NONE;
 
 	if ((constraints->max_total_micros == PRICE_UNKNOWN &&
@@ -150,9 +146,7 @@ static uint32_t tally_dear_tail(struct search *search, const struct candidate *h
 	if (last == EXCLUSION_NONE)
 		return 0;
 	/* Of the dear ones, those that single-offer filters removed are counted there. */
-	for (uint32_t i = low; i < end; i++)
-		dear += !search->has_tag_filters ||
-			search_filter_tag(search, &search->catalogue->tags[i]);
+	dear = search_count_passing(search, list, low, end);
 	search_tally(search, last, head->planned->shape, dear);
 	return dear;
 }
@@ -164,16 +158,14 @@ static void price_lists(struct search *search, const struct planned *planned)
 
 	for (uint32_t i = 0; i < shape->lists; i++) {
 		const struct offer_list *list = &catalogue->lists[shape->first_list + i];
-		uint32_t left = search->screen->left[shape->first_list + i], position;
-		struct candidate *head;
+		struct passing passing = search->screen->passing[shape->first_list + i];
+		struct candidate *head = &search->heads[search->heads_count];
 		enum exclusion_reason why;
 
-		if (!left)
+		if (!passing.count)
 			continue;
-		position = search_next(search, list, list->first);
-		head = &search->heads[search->heads_count];
-		if (!search_price(search, planned, list, position, head, &why)) {
-			search_tally(search, why, shape, left);
+		if (!search_price(search, planned, list, passing.first, head, &why)) {
+			search_tally(search, why, shape, passing.count);
 			continue;
 		}
 		search->heads_count++;
@@ -182,7 +174,8 @@ static void price_lists(struct search *search, const struct planned *planned)
 		if (!search->is_trial)
 			search_raise_bar(&search->screen->best[shape - catalogue->shapes], head);
 		if (!search->is_trial)
-			search->offers_held += left - tally_dear_tail(search, head, left);
+			search->offers_held +=
+				passing.count - tally_dear_tail(search, head, passing.count);
 	}
 }
 
@@ -260,11 +253,11 @@ static void search_shapes(struct search *search)
 static bool screen_init(struct screen *screen, const struct catalogue *catalogue,
 			struct arena *arena)
 {
-	screen->left = arena_array(arena, catalogue->lists_count, sizeof(*screen->left));
+	screen->passing = arena_array(arena, catalogue->lists_count, sizeof(*screen->passing));
 	screen->cheapest_micros =
 		arena_array(arena, catalogue->shapes_count, sizeof(*screen->cheapest_micros));
 	screen->best = arena_array(arena, catalogue->shapes_count, sizeof(*screen->best));
-	return screen->left && screen->cheapest_micros && screen->best;
+	return screen->passing && screen->cheapest_micros && screen->best;
 }
 
 static bool search_prepare(struct search *search)
@@ -321,19 +314,22 @@ bool recommend_trial(const struct recommend_request *request, const struct catal
 		     int64_t now_us, const struct screen *screen, const struct bar *bar,
 		     struct arena *arena, struct recommend_answer *out, struct error *error)
 {
-	struct screen mine = screen ? *screen : (struct screen){0};
+	bool is_alike = screen && search_filters_alike(screen->request, request);
+	struct screen mine = is_alike ? *screen : (struct screen){.request = request};
 	struct bar rising = bar ? *bar : (struct bar){0};
 	struct search search = {.request = request,
 				.catalogue = catalogue,
 				.now_us = now_us,
 				.is_trial = true,
-				.is_screened = screen != NULL,
 				.bar = bar ? &rising : NULL,
 				.screen = &mine,
+				.is_screened = is_alike,
 				.arena = arena};
 
 	arena_init(&search.scratch, arena->limit);
-	search.is_out_of_memory = !screen && !screen_init(&mine, catalogue, &search.scratch);
+	if (screen && search_sieves_alike(screen->request, request))
+		search.known = screen;
+	search.is_out_of_memory = !is_alike && !screen_init(&mine, catalogue, &search.scratch);
 	return answer(&search, out, error);
 }
 
@@ -342,7 +338,7 @@ static bool recommend_with(const struct recommend_request *request,
 			   const struct catalogue *catalogue, int64_t now_us, bool has_remedies,
 			   struct arena *arena, struct recommend_answer *out, struct error *error)
 {
-	struct screen screen;
+	struct screen screen = {.request = request};
 	struct search search = {.request = request,
 				.catalogue = catalogue,
 				.now_us = now_us,

@@ -86,8 +86,8 @@ struct recommendation {
 	bool is_pareto; /* no other answer is both cheaper and sooner */
 	struct note reasons[NOTES_MAX], warnings[NOTES_MAX];
 	int reasons_count, warnings_count;
-	const struct offer *const
-		*alternatives; /* same shape, next in order of cost; GROUP_SHAPE */
+	/* Places of offers of the same shape, next in order of cost; GROUP_SHAPE. */
+	const uint32_t *alternatives;
 	int alternatives_count;
 };
 
@@ -101,8 +101,11 @@ struct exclusion {
 	const char *nearest_text; /* what it lacks, with figures; or NULL */
 };
 
+#define REMEDY_CHANGES_MAX 2
+
 struct remedy {
-	const char *code; /* "qlora", "quantise_kv", "more_gpus", ... */
+	const char *code; /* "qlora", "quantise_kv", ...; "combined" of several changes */
+	const char *changes[REMEDY_CHANGES_MAX]; /* their codes; NULL ends them */
 	const char *text;
 	const struct recommendation
 		*result; /* checked by the core: what it would give; NULL if none */

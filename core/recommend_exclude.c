@@ -77,6 +77,7 @@ void search_set_nearest(struct search *search, enum exclusion_reason reason,
 	tally->nearest = shape;
 	tally->distance = distance;
 	tally->nearest_text = text;
+	tally->near = NULL;
 	search->is_out_of_memory = search->is_out_of_memory || !text;
 }
 
@@ -313,9 +314,10 @@ bool search_exclusions(struct search *search, struct recommend_answer *out)
 			.shapes = tally->shapes,
 			.offers = tally->offers,
 			.nearest = tally->nearest,
-			.nearest_text = tally->nearest_text,
+			.nearest_text = tally->near ? search_near_text(search, tally->near)
+						    : tally->nearest_text,
 			.text = tally_text(search->arena, tally, reason_text(search, reason))};
-		if (!exclusion->text)
+		if (!exclusion->text || (tally->near && !exclusion->nearest_text))
 			return false;
 		count++;
 	}

@@ -30,7 +30,7 @@ bool search_has_near(const struct search *search, const struct shape *shape)
 	return false;
 }
 
-static const char *near_text(struct search *search, const struct candidate *candidate)
+const char *search_near_text(struct search *search, const struct candidate *candidate)
 {
 	const struct cost *cost = &candidate->cost;
 	const char *shape = shape_text(search->arena, candidate->planned->shape);
@@ -53,6 +53,21 @@ static const char *near_text(struct search *search, const struct candidate *cand
 							: cost_unit_words(cost->unit));
 }
 
+/* The nearest so far: most are not the last, so no text is made of them. */
+static void set_near(struct search *search, enum exclusion_reason reason, double distance,
+		     const struct candidate *candidate)
+{
+	struct tally *tally = &search->tallies[reason];
+	struct candidate *near =
+		tally->near ? tally->near : arena_alloc(&search->scratch, sizeof(*near));
+
+	search_set_nearest(search, reason, candidate->planned->shape, distance, "");
+	search->is_out_of_memory = search->is_out_of_memory || !near;
+	if (near)
+		*near = *candidate;
+	tally->near = near;
+}
+
 /* Whatever fits is nearer than what is tight. */
 #define TIGHT_DISTANCE 1e18
 
@@ -60,7 +75,7 @@ static void consider(struct search *search, enum exclusion_reason reason,
 		     const struct planned *planned, const struct offer_list *list,
 		     uint32_t position)
 {
-	double price = (double)search->catalogue->tags[position].price_micros;
+	double price = (double)catalogue_price(search->catalogue, list, position);
 	struct candidate candidate;
 	double distance;
 
@@ -72,8 +87,7 @@ static void consider(struct search *search, enum exclusion_reason reason,
 	if (candidate.plan->fit != FIT_FITS)
 		distance += TIGHT_DISTANCE;
 	if (search_is_nearer(search, reason, distance))
-		search_set_nearest(search, reason, planned->shape, distance,
-				   near_text(search, &candidate));
+		set_near(search, reason, distance, &candidate);
 }
 
 void search_near(struct search *search, const struct planned *planned)

@@ -52,6 +52,7 @@ struct tally {
 	const struct shape *nearest;
 	double distance; /* of nearest; smaller is nearer */
 	const char *nearest_text;
+	struct candidate *near; /* what the text is made of in the end; NULL = it is made */
 };
 
 /* A shape with at least one plan. */
@@ -98,9 +99,25 @@ struct bar {
 	bool is_spread; /* machines that can be joined alone; all that beat it are told */
 };
 
-/* What a search found, for trials of the same filters. */
+/* Of one list: the offers that pass every filter. */
+struct passing {
+	uint32_t first; /* position of the cheapest */
+	uint32_t count; /* 0 = none, and the position says nothing */
+	bool is_scanned;
+};
+
+/* The filters that look at single offers, as the columns of the catalogue are compared with. */
+struct sieve {
+	const bool *regions;	   /* by number: is it asked for? NULL = all are */
+	const uint64_t *countries; /* a bit for each tag; NULL = all are */
+	bool available_only, has_oldest;
+	int64_t oldest_us; /* prices observed before it are too old */
+};
+
+/* What a search found, for trials of the same request with changes. */
 struct screen {
-	uint32_t *left;		  /* of each list: offers that pass every filter */
+	const struct recommend_request *request;
+	struct passing *passing;  /* of each list */
 	int64_t *cheapest_micros; /* of each shape: an hour of the cheapest of these; 0 = none */
 	struct bar *best;	  /* of each shape: the best fit, and the least cost of it */
 };
@@ -130,12 +147,14 @@ struct search {
 	struct arena scratch; /* what the search alone needs: dropped at its end */
 	struct cost_work work;
 	struct resolved_terms *terms[SEARCH_TERMS]; /* of providers met so far, by a hash */
-	uint32_t *regions; /* numbers of the asked ones in catalogue->regions */
-	size_t regions_count;
+	unsigned *sellers;	     /* of each in the catalogue, what its lists fail */
+	unsigned kinds[PRICE_KINDS]; /* the same of price kinds */
+	struct sieve sieve;
 	bool has_tag_filters; /* some filter looks at single offers */
 	struct screen *screen;
-	bool is_screened;      /* by another search, with the same filters */
-	struct missed *missed; /* of each list */
+	bool is_screened;	    /* by another search, with the same filters */
+	const struct screen *known; /* of one with the same on single offers; NULL = none */
+	struct missed *missed;	    /* of each list */
 	struct tally tallies[EXCLUSION_REASONS];
 	struct candidate *heads; /* best offer of each list, in shape order */
 	uint32_t heads_count;
@@ -145,22 +164,33 @@ struct search {
 	bool is_out_of_memory;
 };
 
-/* recommend_filter.c */
+/* recommend_filter.c: what decides on shapes and lists */
 bool search_prepare_filters(struct search *search);
 /* Do both leave out the same offers? */
 bool search_filters_alike(const struct recommend_request *a, const struct recommend_request *b);
+/* The same of lists that no other filter leaves out. */
+bool search_sieves_alike(const struct recommend_request *a, const struct recommend_request *b);
 /* What a shape or a list fails: bits of enum exclusion_reason, of which the lowest is told. */
 bool search_wants_provider(const struct filters *filters, const char *provider);
 unsigned search_filter_shape(const struct search *search, const struct shape *shape);
-unsigned search_filter_list(const struct search *search, const struct offer_list *list);
-bool search_filter_tag(const struct search *search, const struct offer_tag *tag); /* passes? */
+static inline unsigned search_filter_list(const struct search *search,
+					  const struct offer_list *list)
+{
+	return search->sellers[list->seller] | search->kinds[list->price_kind];
+}
+
+/* recommend_scan.c: what decides on single offers */
+bool search_prepare_sieve(struct search *search);
 /* The reason behind a place in struct missed. */
 enum exclusion_reason search_missed_reason(int place);
-/* First passing position of the list from `from` on; its end when none is left. */
-uint32_t search_next(const struct search *search, const struct offer_list *list, uint32_t from);
-/* Counts what single-offer filters remove from a list and notes which came nearest; how many are
+/* First passing position of the list from `from` on; the end of what is launchable when none is
  * left. */
-uint32_t search_count_list(struct search *search, const struct offer_list *list);
+uint32_t search_next(const struct search *search, const struct offer_list *list, uint32_t from);
+/* How many of the positions [from, end) pass. */
+uint32_t search_count_passing(const struct search *search, const struct offer_list *list,
+			      uint32_t from, uint32_t end);
+/* What passes of a list; counts what does not and notes what came nearest. */
+void search_scan_list(struct search *search, const struct offer_list *list, struct passing *out);
 
 /* recommend_price.c */
 void candidate_read(const struct search *search, const struct candidate *candidate,
@@ -182,6 +212,8 @@ int candidate_compare(const struct search *search, const struct candidate *a,
  * search_has_near(): may there be any, so that the shape is worth planning? */
 bool search_has_near(const struct search *search, const struct shape *shape);
 void search_near(struct search *search, const struct planned *planned);
+/* What is told of the nearest of a filter; NULL when memory is out. */
+const char *search_near_text(struct search *search, const struct candidate *candidate);
 
 /* recommend_rank.c: ranks into `out`, at most request->limit; false when memory is out. */
 bool search_rank(struct search *search, struct recommend_answer *out);
@@ -226,7 +258,12 @@ struct change {
 	/* Changes the request; false where it does not apply or changes nothing. */
 	bool (*apply)(struct recommend_request *request);
 	const char *what; /* "With QLoRA" */
+	/* Of those that spare memory, by how much longer the work takes with them, from 1; 0 = of
+	 * others, which are not tried in pairs. */
+	int delay;
+	bool is_of_caller; /* undoes what the caller ruled out */
 };
+#define CHANGE_DELAY_MOST 5
 extern const struct change recommend_changes[];
 extern const size_t recommend_changes_count;
 /* Changes the request as its caller might; false where that does not apply or is not valid. */
@@ -244,8 +281,8 @@ bool recommend_remedies(const struct recommend_request *request, const struct ca
 bool recommend_once(const struct recommend_request *request, const struct catalogue *catalogue,
 		    int64_t now_us, struct arena *arena, struct recommend_answer *out,
 		    struct error *error);
-/* For a remedy: recommendations alone. `screen` is of a search with the same filters, or NULL. With
- * a bar the cheapest alone is told, and none that does not beat it. */
+/* For a remedy: recommendations alone. `screen` is of another search at the same time, or NULL.
+ * With a bar the cheapest alone is told, and none that does not beat it. */
 bool recommend_trial(const struct recommend_request *request, const struct catalogue *catalogue,
 		     int64_t now_us, const struct screen *screen, const struct bar *bar,
 		     struct arena *arena, struct recommend_answer *out, struct error *error);

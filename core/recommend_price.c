@@ -162,7 +162,7 @@ static const char *miss_text(struct search *search, enum exclusion_reason why,
 	const struct cost *cost = &candidate->cost;
 	const char *provider =
 		catalogue_text(search->catalogue, search->catalogue->by_price[candidate->position],
-			       OFFER_PROVIDER);
+			       OFFER_TEXT_provider);
 	const char *name = shape_text(search->arena, candidate->planned->shape);
 	char worked[DURATION_TEXT], paid[DURATION_TEXT];
 
@@ -245,38 +245,41 @@ static bool price_best(struct search *search, const struct planned *planned,
 		       const struct offer_list *list, uint32_t position, struct candidate *out,
 		       struct candidate *missed, struct miss *nearest, bool is_offered)
 {
-	struct candidate next = {.planned = planned,
-				 .terms = terms_of(search, list->terms),
-				 .list = (uint32_t)(list - search->catalogue->lists),
-				 .position = position};
+	const struct cost_terms *terms = terms_of(search, list->terms);
+	struct candidate other;
 	const struct cost_price price = {list->price_kind,
-					 search->catalogue->tags[position].price_micros,
+					 catalogue_price(search->catalogue, list, position),
 					 list->interruptions_per_hour,
 					 list->term_months * HOURS_PER_MONTH * SECONDS_PER_HOUR};
 	bool has_one = false;
 
 	*nearest = (struct miss){EXCLUSION_UNCOUNTABLE, 0};
-	if (!next.terms)
+	if (!terms)
 		return false;
 	for (int i = 0; i < planned->count; i++) {
+		struct candidate *next = has_one ? &other : out; /* most have one plan */
 		struct miss miss;
 
 		if (has_one && is_dearer(search, planned, i, price.micros, out))
 			continue;
-		next.plan = &planned->plans[i];
-		if (!cost_of(&planned->jobs[i], next.terms, &price, &next.cost))
+		next->planned = planned;
+		next->plan = &planned->plans[i];
+		next->terms = terms;
+		next->list = (uint32_t)(list - search->catalogue->lists);
+		next->position = position;
+		if (!cost_of(&planned->jobs[i], terms, &price, &next->cost))
 			continue;
-		next.seconds = seconds_of(search, &next);
-		next.key = key_of(search, &next);
-		miss = miss_of(search, &next, list);
+		next->seconds = seconds_of(search, next);
+		next->key = key_of(search, next);
+		miss = miss_of(search, next, list);
 		if (miss.why == EXCLUSION_NONE) {
 			if (is_offered)
-				note_extremes(search, &next);
-			if (!has_one || candidate_compare(search, &next, out) < 0)
-				*out = next;
+				note_extremes(search, next);
+			if (has_one && candidate_compare(search, next, out) < 0)
+				*out = *next;
 			has_one = true;
 		} else if (nearest->why == EXCLUSION_UNCOUNTABLE || miss.ratio < nearest->ratio) {
-			*missed = next;
+			*missed = *next;
 			*nearest = miss;
 		}
 	}

@@ -134,22 +134,20 @@ static bool heap_take(struct heap *heap, struct search *search, struct candidate
 static bool find_alternatives(struct search *search, struct candidate *heads, uint32_t count,
 			      struct recommendation *out)
 {
-	const struct offer **offers = arena_array(search->arena, ALTERNATIVES_MAX, sizeof(*offers));
+	uint32_t *places = arena_array(search->arena, ALTERNATIVES_MAX, sizeof(*places));
 	struct heap heap;
 	struct candidate next;
 
-	if (!offers)
+	if (!places)
 		return false;
 	heap_init(&heap, search, heads, count);
 	while (out->alternatives_count < ALTERNATIVES_MAX && heap_take(&heap, search, &next)) {
-		const struct offer *offer = candidate_offer(search, &next);
+		uint32_t place = search->catalogue->by_price[next.position];
 
-		if (!offer)
-			return false;
-		if (offer->id != out->offer->id)
-			offers[out->alternatives_count++] = offer;
+		if (place != out->offer->place)
+			places[out->alternatives_count++] = place;
 	}
-	out->alternatives = offers;
+	out->alternatives = places;
 	return true;
 }
 

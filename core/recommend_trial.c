@@ -158,10 +158,12 @@ uint32_t search_turns(const struct search *search, struct turn *turns)
 	least_init(&search->request->workload, &least);
 	for (uint32_t i = 0; i < catalogue->shapes_count; i++) {
 		int64_t hourly = search->screen->cheapest_micros[i];
-		double micros = least_micros(&least, &catalogue->shapes[i], hourly);
+		double micros;
 
-		if (hourly && (!search->bar->is_spread || catalogue->shapes[i].has_cluster) &&
-		    !search_is_beaten(search, micros))
+		if (!hourly || (search->bar->is_spread && !catalogue->shapes[i].has_cluster))
+			continue;
+		micros = least_micros(&least, &catalogue->shapes[i], hourly);
+		if (!search_is_beaten(search, micros))
 			turns[count++] = (struct turn){micros, i};
 	}
 	qsort(turns, count, sizeof(*turns), compare_turns);

@@ -96,6 +96,8 @@ struct speed_basis {
 	double highest_flops;	/* the higher of that and attention's: what utilisation is of */
 	bool is_low;		/* they are in 8 or 4 bit */
 	double powered_flops;	/* the same as far as the card's power goes */
+	double side_scale;	/* training: how much wider matrices must be to fill the card than
+				   one that train.c knows */
 	double half_flops;	/* as compute_flops, in 16 bit */
 	double single_flops;	/* the same in fp32, or TF32 where there is that */
 	double memory_bytes_per_second; /* reachable */
@@ -150,16 +152,39 @@ struct link {
 	bool is_assumed;
 };
 
+/* What an engine reaches of a card in one weight format. */
+struct engine_rates {
+	double prefill_flops, attention_flops; /* of a prompt */
+	double tower_seconds;		       /* before one prompt, on one GPU */
+	double decode_flops;
+	double least_row_seconds; /* that the matrices of a step take, however few its tokens */
+	double unpacked_a_second; /* weights; 0 = none need it */
+	double cache_elements;	  /* of one sequence, in elements read at the full bandwidth */
+	double read_share;	  /* of the bandwidth */
+	double highest_flops;	  /* what utilisation is of */
+	double piece_tokens;	  /* of a prompt, passed at a time */
+	double step_seconds, sequence_seconds; /* a step; a step and sequence */
+	double beam_seconds; /* a step and beam, where there are several; 0 otherwise */
+	/* A layer: on the card, without and with a captured graph; of the host without one. */
+	double gap_seconds, captured_gap_seconds, launch_seconds;
+};
+
 /* Inference: of a copy of the model, what is the same under any load. */
 struct speed_copy {
 	bool is_known;
+	bool mixes; /* prompts ride along in decode steps */
+	int tensor; /* GPUs that share every layer */
 	struct link link;
+	struct engine_rates rates;
 	double prompt, output;		  /* tokens */
+	double step_tokens;		  /* of prompts, passed at a time */
 	double layers, prompt_layers;	  /* that an output token and a prompt pass */
-	double gap, launch;		  /* seconds a layer, without a captured graph */
+	double request_flops;		  /* for utilisation */
 	double all_seconds, prompt_share; /* reading all weights, all GPUs as one; of these, those
 					     that only the prompt passes */
+	double dense_share; /* of these, those that a step reads where none are experts' */
 	double prompt_read_seconds;
+	double prompt_matrices; /* seconds on one GPU */
 	/* A prompt alone on the card, one of many, and with no part hidden behind another. */
 	struct speed_phase alone, loaded, whole;
 };
@@ -168,6 +193,14 @@ struct speed_copy {
 void speed_estimate_load(const struct speed_basis *basis, const struct layout *layout,
 			 const struct fabric *fabric, struct speed_copy *copy,
 			 struct speed_estimate *out);
+
+/* Inference: what a search asks of a load: of one replica, as speed_estimate_load() finds it. */
+struct speed_load {
+	double ttft_seconds, tpot_seconds, requests_per_second;
+};
+
+struct speed_load speed_load_of(const struct speed_basis *basis, const struct layout *layout,
+				const struct fabric *fabric, struct speed_copy *copy);
 
 /* Inference: from the arrival of a request to its last token, all its windows of sound one after
  * the other. */

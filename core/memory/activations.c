@@ -12,6 +12,7 @@
  */
 #include "core/memory/internal.h"
 
+#include "core/extremes.h"
 #include "core/fitted.h"
 #include "core/units.h"
 
@@ -210,7 +211,7 @@ static struct memory_activation layer_activation(const struct workload *workload
 	struct memory_activation out = {0};
 	double hidden = workload->architecture->hidden;
 	double input = workload->precision == PRECISION_FP8 ? FP8_INPUT_BYTES : 2;
-	double normed = fmin(habit->norm_output, input);
+	double normed = smaller(habit->norm_output, input);
 	bool has_mlp = kind->ffn || kind->experts;
 
 	out.whole = hidden * (2 + habit->norm_copy) * layer_blocks(kind);
@@ -345,7 +346,7 @@ void memory_training_activations(const struct memory_basis *basis, const struct 
 		(double)layout->micro_batch * basis->sequence_tokens / layout->context_parallel;
 	/* 1F1B: the first stage holds as many micro-batches as there are stages, if there are as
 	 * many; the last one a single one. */
-	double in_flight = fmin(stages, fmax(1, (double)layout->accumulation));
+	double in_flight = smaller(stages, larger(1, (double)layout->accumulation));
 	double first, last = 1 / stages;
 	double all;
 

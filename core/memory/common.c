@@ -5,6 +5,7 @@
 #include "core/memory/internal.h"
 
 #include "core/accuracy.h"
+#include "core/extremes.h"
 #include "core/fitted.h"
 #include "core/units.h"
 
@@ -43,12 +44,12 @@ double memory_expert_parameters(const struct layer_kind *kind, int hidden)
 
 double memory_largest_matrix(const struct layer_kind *kind, int hidden)
 {
-	double widest = fmax(kind->heads * (double)kind->head_dim, kind->ffn);
+	double widest = larger(kind->heads * (double)kind->head_dim, kind->ffn);
 
 	if (kind->attention == ATTENTION_LATENT)
-		widest = fmax(widest, kind->heads * (double)layer_value_dim(kind));
+		widest = larger(widest, kind->heads * (double)layer_value_dim(kind));
 	/* Experts are stored side by side, but each is a matrix of its own. */
-	return hidden * fmax(widest, fmax(kind->moe_ffn, kind->shared_ffn));
+	return hidden * larger(widest, larger(kind->moe_ffn, kind->shared_ffn));
 }
 
 double memory_layer_linear_parameters(const struct layer_kind *kind, int hidden)
@@ -221,10 +222,11 @@ void memory_prepare(const struct workload *workload, struct memory_basis *basis)
 		basis->expert_parameters +=
 			kind->count * memory_expert_parameters(kind, architecture->hidden);
 		basis->block_parameters += kind->count * parameters;
-		basis->largest_layer_parameters = fmax(basis->largest_layer_parameters, parameters);
-		basis->layer_linear_parameters = fmax(basis->layer_linear_parameters, linear);
-		basis->largest_matrix = fmax(basis->largest_matrix,
-					     memory_largest_matrix(kind, architecture->hidden));
+		basis->largest_layer_parameters =
+			larger(basis->largest_layer_parameters, parameters);
+		basis->layer_linear_parameters = larger(basis->layer_linear_parameters, linear);
+		basis->largest_matrix = larger(basis->largest_matrix,
+					       memory_largest_matrix(kind, architecture->hidden));
 	}
 	basis->block_parameters -= basis->expert_parameters;
 	basis->trainable_parameters = (double)basis->parameters.total;
@@ -297,22 +299,14 @@ static int communicators(const struct layout *layout)
 	       (layout->context_parallel > 1) + (layout->data_parallel > 1);
 }
 
-void memory_estimate(const struct memory_basis *basis, const struct layout *layout,
-		     const struct accelerator *accelerator, struct memory_estimate *out)
+/* Sums up the terms. */
+static void close_estimate(const struct memory_basis *basis, const struct layout *layout,
+			   const struct accelerator *accelerator, struct memory_estimate *out)
 {
 	bool serving = basis->workload->task == TASK_INFERENCE;
 	double spread = basis->workload->architecture->uncertainty;
 	const struct accuracy *accuracy = basis->accuracy;
 
-	*out = (struct memory_estimate){0};
-	if (basis->workload->architecture->media && serving)
-		memory_media_terms(basis, layout, out);
-	else if (basis->workload->architecture->media)
-		memory_media_training_terms(basis, layout, out);
-	else if (serving)
-		memory_serve_terms(basis, layout, accelerator, out);
-	else
-		memory_training_terms(basis, layout, accelerator, out);
 	out->framework_bytes += serving ? CONTEXT_BYTES : TRAINING_CONTEXT_BYTES;
 	out->framework_bytes += COMMUNICATOR_BYTES * communicators(layout);
 	out->allocated_bytes = out->weights_bytes + out->text_encoders_bytes + out->vae_bytes +
@@ -327,10 +321,37 @@ void memory_estimate(const struct memory_basis *basis, const struct layout *layo
 		out->reserved_bytes +=
 			(out->kv_cache_bytes - out->source_cache_bytes) * GROWN_CACHE_SLACK;
 	out->device_bytes = out->reserved_bytes + out->framework_bytes;
-	if (accelerator)
-		out->pool_growth_bytes =
-			fmax(0, fmin(out->pool_growth_bytes,
-				     accelerator_memory_bytes(accelerator) - out->device_bytes));
-	out->low_bytes = out->device_bytes * fmin(1, accuracy->low - spread);
-	out->high_bytes = out->device_bytes * fmax(1, accuracy->high + spread);
+	if (accelerator && out->pool_growth_bytes > 0)
+		out->pool_growth_bytes = larger(
+			0, smaller(out->pool_growth_bytes,
+				   accelerator_memory_bytes(accelerator) - out->device_bytes));
+	out->low_bytes = out->device_bytes * smaller(1, accuracy->low - spread);
+	out->high_bytes = out->device_bytes * larger(1, accuracy->high + spread);
+}
+
+void memory_estimate_load(const struct memory_basis *basis, const struct layout *layout,
+			  const struct accelerator *accelerator, struct memory_copy *copy,
+			  struct memory_estimate *out)
+{
+	*out = (struct memory_estimate){0};
+	memory_serve_terms(basis, layout, accelerator, copy, out);
+	close_estimate(basis, layout, accelerator, out);
+}
+
+void memory_estimate(const struct memory_basis *basis, const struct layout *layout,
+		     const struct accelerator *accelerator, struct memory_estimate *out)
+{
+	bool serving = basis->workload->task == TASK_INFERENCE;
+	struct memory_copy copy = {0};
+
+	*out = (struct memory_estimate){0};
+	if (basis->workload->architecture->media && serving)
+		memory_media_terms(basis, layout, out);
+	else if (basis->workload->architecture->media)
+		memory_media_training_terms(basis, layout, out);
+	else if (serving)
+		memory_serve_terms(basis, layout, accelerator, &copy, out);
+	else
+		memory_training_terms(basis, layout, accelerator, out);
+	close_estimate(basis, layout, accelerator, out);
 }

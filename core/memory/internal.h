@@ -67,6 +67,11 @@ double memory_vae_activations(const struct memory_basis *basis, enum format form
 void memory_training_terms(const struct memory_basis *basis, const struct layout *layout,
 			   const struct accelerator *accelerator, struct memory_estimate *out);
 void memory_serve_terms(const struct memory_basis *basis, const struct layout *layout,
-			const struct accelerator *accelerator, struct memory_estimate *out);
+			const struct accelerator *accelerator, struct memory_copy *copy,
+			struct memory_estimate *out);
+
+/* serve_copy.c: all of a copy but what its engine reserves */
+void memory_serve_copy(const struct memory_basis *basis, const struct layout *layout,
+		       struct memory_copy *out);
 
 #endif

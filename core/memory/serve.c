@@ -1,9 +1,10 @@
 /*
- * Memory of serving: weights in their format, the KV cache layer by layer, the engine's activation
- * reserve, adapters that are served and CUDA graphs.
+ * Memory of serving under a load: the cache of its sequences and the engine's activation reserve,
+ * beside what a copy of the model holds under any (serve_copy.c).
  */
 #include "core/memory/internal.h"
 
+#include "core/extremes.h"
 #include "core/fitted.h"
 #include "core/units.h"
 
@@ -33,147 +34,6 @@ FITTED(QUANTISE_BYTES, 8, 4, 10);
  * one (its README's peaks for 8B over what is stored: 1.3 to 6 B a weight of the head, by format).
  */
 FITTED(TORCHAO_QUANTISE_BYTES, 3, 2, 6);
-/* Captured graphs: 0.1-1.0 GiB in current engines (facts/memory-notes.md 5). */
-FITTED(GRAPH_BYTES, 0.5 * GIB, 0.1 * GIB, 1.0 * GIB);
-/* Of CTranslate2: cuDNN beside the context, workspaces of its own, and blocks that its allocator
- * keeps (faster-whisper's README: whisper-large-v2 in fp16 and int8). */
-FITTED(LIBRARY_BYTES, 0.4 * GIB, 0.2 * GIB, 0.8 * GIB);
-/* A sequence's cache grows by blocks of 16 tokens. */
-#define KV_BLOCK_TOKENS 16.0
-
-/* 4 bits have a scale and a zero of 16 bits for every 64, llama.cpp's 8 bits a scale for every 32.
- */
-#define FOUR_BIT_CACHE 4.5
-#define LLAMA_CPP_EIGHT_BIT_CACHE 8.5
-
-/* Keys of an indexer stay in 8 bits with an fp32 scale for every 128 (vLLM's DeepSeek-V3.2), whole
- * on every GPU. */
-#define INDEX_KEY_BYTES (1 + 4.0 / 128)
-
-static double cache_bits(const struct workload *workload, enum format format)
-{
-	if (format == FORMAT_INT4)
-		return FOUR_BIT_CACHE;
-	if (format == FORMAT_INT8 && workload->engine == ENGINE_LLAMA_CPP)
-		return LLAMA_CPP_EIGHT_BIT_CACHE;
-	return format_facts(format)->linear_bits;
-}
-
-/* Tokens that a sequence holds memory for: without pages all that it may reach, unless the cache is
- * made anew as it grows. */
-static double kept_context(const struct workload *workload)
-{
-	if (workload->engine == ENGINE_VLLM || workload->engine == ENGINE_SGLANG)
-		return ceil(workload->context / KV_BLOCK_TOKENS) * KV_BLOCK_TOKENS;
-	return workload->paged_kv || workload->engine == ENGINE_TRANSFORMERS
-		       ? workload->context
-		       : workload->full_context;
-}
-
-/* Copies of the source's keys and values: beams share them but in transformers, which expands what
- * the encoder put out; guidance has a second source, without the prompt. */
-static double source_copies(const struct workload *workload)
-{
-	return workload->engine == ENGINE_TRANSFORMERS || workload->beams <= 1 ? workload->copies
-									       : 1;
-}
-
-/* Of all layers, the share of the pipeline stage that has most. */
-static double stage_share(const struct memory_basis *basis, const struct layout *layout)
-{
-	return ceil((double)basis->layers / layout->pipeline_parallel) / basis->layers;
-}
-
-/* One GPU's share of the cache of one more token, of a whole sequence at the context, and of that
- * what is of the source. */
-struct kv_share {
-	double token, sequence, source;
-};
-
-static struct kv_share kv_share(const struct memory_basis *basis, const struct layout *layout)
-{
-	struct kv_share share = {0, 0, 0};
-	const struct workload *workload = basis->workload;
-	const struct architecture *architecture = workload->architecture;
-	double context = kept_context(workload), source = 0;
-	double bytes = cache_bits(workload, layout->kv_format) / 8;
-	double tensor = layout->tensor_parallel, split;
-
-	/* A decoder behind an encoder keeps its own tokens, and once the keys of the source. */
-	if (architecture_has_source(architecture)) {
-		source = fmin(context, workload->prompt);
-		context -= source;
-	}
-	for (int i = 0; i < architecture->kinds_count; i++) {
-		const struct layer_kind *kind = &architecture->kinds[i];
-		double elements = 0, kept = workload->copies * layer_positions(kind, context);
-		double indexed =
-			kind->compress_ratio ? floor(context / kind->compress_ratio) : context;
-		double index = kind->index_dim * INDEX_KEY_BYTES;
-
-		if (kind->is_cross_only)
-			kept = fmax(architecture->image_tokens, workload->tower_patches);
-		if (kind->is_encoder || kind->shares_kv)
-			continue;
-		if (kind->attention == ATTENTION_LATENT)
-			elements = kind->kv_rank + kind->rope_dim; /* every rank holds all of it */
-		else if (kind->attention == ATTENTION_GROUPED)
-			elements = ceil(kind->kv_heads / tensor) *
-				   (kind->head_dim + layer_value_dim(kind));
-		if (kind->compress_ratio) /* one latent for K and V */
-			elements /= 2;
-		/* State layers keep their state in the compute type. */
-		share.sequence +=
-			kind->count *
-			(elements * kept * bytes +
-			 workload->copies * (index * indexed + 2 * kind->state_elements / tensor));
-		if (kind->has_cross_attention)
-			share.source +=
-				kind->count * elements * bytes * source * source_copies(workload);
-		if (!kind->is_cross_only && (!kind->window || context < kind->window))
-			share.token += kind->count * workload->copies * (elements * bytes + index);
-	}
-	split = stage_share(basis, layout) / layout->context_parallel;
-	share.token *= split;
-	share.source *= split;
-	share.sequence = share.sequence * split + share.source;
-	return share;
-}
-
-/* Elements a token that the widest layer holds at once: gate, up and product, and four of the
- * residual stream (Qwen2.5's peaks at 6 to 30 thousand prompt tokens: 3.0 f + 4.0 h). */
-static double step_width(const struct architecture *architecture, double tensor)
-{
-	double width = 0;
-
-	for (int i = 0; i < architecture->kinds_count; i++) {
-		const struct layer_kind *kind = &architecture->kinds[i];
-		double mlp = (kind->gated ? 3.0 : 2.0) *
-			     (kind->ffn + kind->shared_ffn +
-			      (double)kind->experts_active * kind->moe_ffn) /
-			     tensor;
-
-		width = fmax(width, mlp + kind->experts_active * (double)architecture->hidden);
-	}
-	return width + 4.0 * architecture->hidden;
-}
-
-/*
- * Cosines and sines of every position, in 16 bit, once a layer: what the engines of 2024 and before
- * kept. Their tables ended at the trained length, 32 Ki tokens at most in the models of that time;
- * a longer context came from scaled positions, not from a longer table.
- */
-#define ROTARY_TABLE_TOKENS 32768.0
-
-static double rotary_bytes(const struct architecture *architecture)
-{
-	double bytes = 0;
-
-	for (int i = 0; i < architecture->kinds_count; i++)
-		bytes += architecture->kinds[i].count * 2.0 * 2 * architecture->kinds[i].head_dim;
-	return bytes * fmin(architecture->max_context, ROTARY_TABLE_TOKENS);
-}
-
 /* Patches of pictures and frames of sound pass the tower together, at most so many tokens' worth of
  * four patches each, or what attends to each other: an MLP of four widths, twice, and the stream.
  */
@@ -182,7 +42,7 @@ static double rotary_bytes(const struct architecture *architecture)
 static double tower_bytes(const struct workload *workload)
 {
 	double patches =
-		fmin(workload->tower_patches, fmax(TOWER_STEP_PATCHES, workload->tower_span));
+		smaller(workload->tower_patches, larger(TOWER_STEP_PATCHES, workload->tower_span));
 
 	return patches * 2 * (2 * 4 + 4) * workload->architecture->tower_hidden;
 }
@@ -201,7 +61,7 @@ static double sound_bytes(const struct workload *workload, double sequences)
 		return 0;
 	for (int i = 0; i < architecture->kinds_count; i++)
 		if (architecture->kinds[i].is_encoder)
-			heads = fmax(heads, architecture->kinds[i].heads);
+			heads = larger(heads, architecture->kinds[i].heads);
 	if (!workload->fused_attention)
 		bytes = sequences * workload->prompt * workload->prompt * heads * 4;
 	if (workload->engine == ENGINE_LLAMA_CPP)
@@ -209,37 +69,45 @@ static double sound_bytes(const struct workload *workload, double sequences)
 	return bytes;
 }
 
-static double step_bytes(const struct memory_basis *basis, const struct layout *layout,
-			 const struct accelerator *accelerator)
+/* Engines without a budget pass whole prompts at once, one layer at a time; llama.cpp in pieces of
+ * 512 tokens. */
+static bool passes_prompts(const struct workload *workload)
 {
-	const struct workload *workload = basis->workload;
-	const struct architecture *architecture = workload->architecture;
-	double tensor = layout->tensor_parallel, sequences = fmax(1, layout->sequences);
-	double prompt = sequences * workload->prompt, tokens, bytes;
-	bool is_large = !accelerator || accelerator_memory_bytes(accelerator) >= LARGE_CARD_BYTES;
-	bool has_head = architecture->modality != MODALITY_EMBEDDING;
+	return workload->engine == ENGINE_TRANSFORMERS || workload->engine == ENGINE_LLAMA_CPP ||
+	       workload->engine == ENGINE_CTRANSLATE2;
+}
 
-	if (workload->engine == ENGINE_TRANSFORMERS || workload->engine == ENGINE_LLAMA_CPP ||
-	    workload->engine == ENGINE_CTRANSLATE2) {
-		/* Whole prompts at once, one layer at a time; llama.cpp in pieces of 512 tokens. */
-		tokens = workload->engine == ENGINE_LLAMA_CPP ? fmin(prompt, 512) : prompt;
-		bytes = tokens * 2 * step_width(architecture, tensor);
-		if (has_head)
-			bytes = fmax(bytes,
-				     architecture->vocab * (layout->is_legacy_engine
-								    ? prompt * PROMPT_LOGITS_BYTES
-								    : sequences * 4.0));
-		return fmax(bytes, tower_bytes(workload)) + sound_bytes(workload, sequences);
-	}
-	tokens = is_large ? STEP_TOKENS_LARGE : STEP_TOKENS;
+static double prompts_bytes(const struct workload *workload, const struct layout *layout,
+			    const struct memory_copy *copy)
+{
+	const struct architecture *architecture = workload->architecture;
+	double sequences = larger(1, layout->sequences), prompt = sequences * workload->prompt;
+	double tokens = workload->engine == ENGINE_LLAMA_CPP ? smaller(prompt, 512) : prompt;
+	double bytes = tokens * 2 * copy->step_width;
+
+	if (architecture->modality != MODALITY_EMBEDDING)
+		bytes = larger(bytes, architecture->vocab * (layout->is_legacy_engine
+								     ? prompt * PROMPT_LOGITS_BYTES
+								     : sequences * 4.0));
+	return larger(bytes, copy->tower_bytes) + sound_bytes(workload, sequences);
+}
+
+/* What the others profile and reserve, whatever the load. */
+static double profiled_bytes(const struct workload *workload, const struct memory_copy *copy,
+			     const struct accelerator *accelerator)
+{
+	const struct architecture *architecture = workload->architecture;
+	bool is_large = !accelerator || accelerator_memory_bytes(accelerator) >= LARGE_CARD_BYTES;
+	double tokens = is_large ? STEP_TOKENS_LARGE : STEP_TOKENS, bytes;
+
 	if (workload_only_reads(workload))
 		tokens = STEP_TOKENS_POOLING;
 	if (!workload->chunked_prefill)
-		tokens = fmax(tokens, workload->full_context);
-	bytes = fmax(tokens * 2 * step_width(architecture, tensor), tower_bytes(workload));
-	if (has_head)
-		bytes = fmax(bytes, SAMPLER_COPIES * 4 * architecture->vocab *
-					    (is_large ? STEP_SEQUENCES_LARGE : STEP_SEQUENCES));
+		tokens = larger(tokens, workload->full_context);
+	bytes = larger(tokens * 2 * copy->step_width, copy->tower_bytes);
+	if (architecture->modality != MODALITY_EMBEDDING)
+		bytes = larger(bytes, SAMPLER_COPIES * 4 * architecture->vocab *
+					      (is_large ? STEP_SEQUENCES_LARGE : STEP_SEQUENCES));
 	return bytes;
 }
 
@@ -251,10 +119,10 @@ static double format_bytes(const struct memory_basis *basis, const struct layout
 {
 	/* torchao quantises the head as well. */
 	if (format_is_torchao(layout->weight_format))
-		return fmax(step,
-			    TORCHAO_QUANTISE_BYTES *
-				    (double)(basis->parameters.head ? basis->parameters.head
-								    : basis->parameters.embedding));
+		return larger(step, TORCHAO_QUANTISE_BYTES *
+					    (double)(basis->parameters.head
+							     ? basis->parameters.head
+							     : basis->parameters.embedding));
 	switch ((int)layout->weight_format) {
 	case FORMAT_AWQ:
 	case FORMAT_AWQ_G32:
@@ -263,7 +131,7 @@ static double format_bytes(const struct memory_basis *basis, const struct layout
 		 * again. */
 		if (basis->workload->engine == ENGINE_TRANSFORMERS && !layout->is_legacy_engine &&
 		    !basis->parameters.head)
-			return fmax(step, 2 * (double)basis->parameters.embedding);
+			return larger(step, 2 * (double)basis->parameters.embedding);
 		return step;
 	case FORMAT_GPTQ:
 	case FORMAT_GPTQ_G32:
@@ -274,72 +142,46 @@ static double format_bytes(const struct memory_basis *basis, const struct layout
 	case FORMAT_INT8: /* of bitsandbytes there, of others elsewhere */
 		if (basis->workload->engine != ENGINE_TRANSFORMERS)
 			return step;
-		return fmax(step, QUANTISE_BYTES * basis->largest_matrix);
+		return larger(step, QUANTISE_BYTES * basis->largest_matrix);
 	case FORMAT_NF4:
 	case FORMAT_NF4_DQ:
 	case FORMAT_FP4:
-		return fmax(step, QUANTISE_BYTES * basis->largest_matrix);
+		return larger(step, QUANTISE_BYTES * basis->largest_matrix);
 	default: /* every other format is used as it is stored */
 		return step;
 	}
 }
 
-/* Weights of the fullest pipeline stage: its layers, and the embedding on the first or the head on
- * the last, which holds a copy of the embedding where they are tied. */
-static double stage_weight_bytes(const struct memory_basis *basis, const struct layout *layout)
+static void prepare_copy(const struct memory_basis *basis, const struct layout *layout,
+			 const struct accelerator *accelerator, struct memory_copy *copy)
 {
-	const struct format_facts *facts = format_facts(layout->weight_format);
-	double total = basis->weight_bytes[layout->weight_format],
-	       stages = layout->pipeline_parallel;
-	double embedding = (double)basis->parameters.embedding * facts->other_bits / 8;
-	double head = (double)basis->parameters.head * facts->head_bits / 8;
-
-	if (stages <= 1)
-		return total;
-	if (basis->parameters.head == 0)
-		embedding = (double)basis->parameters.embedding * facts->head_bits / 8;
-	return (total - embedding - head) * stage_share(basis, layout) + fmax(embedding, head);
+	memory_serve_copy(basis, layout, copy);
+	copy->tower_bytes = tower_bytes(basis->workload);
+	if (!passes_prompts(basis->workload))
+		copy->profiled_bytes = format_bytes(
+			basis, layout, profiled_bytes(basis->workload, copy, accelerator));
+	copy->is_known = true;
 }
 
 void memory_serve_terms(const struct memory_basis *basis, const struct layout *layout,
-			const struct accelerator *accelerator, struct memory_estimate *out)
+			const struct accelerator *accelerator, struct memory_copy *copy,
+			struct memory_estimate *out)
 {
 	const struct workload *workload = basis->workload;
-	double ways = (double)layout->tensor_parallel * layout->pipeline_parallel;
-	struct kv_share share = kv_share(basis, layout);
-	bool has_cache = workload->architecture->modality != MODALITY_EMBEDDING;
 
-	out->weights_bytes = stage_weight_bytes(basis, layout) / layout->tensor_parallel;
-	if (has_cache) {
-		out->kv_bytes_per_token = share.token;
-		out->kv_cache_bytes = layout->sequences * share.sequence;
-		/* Of text it is as much as is asked, and is not worth telling apart. */
-		if (workload_listens(workload))
-			out->source_cache_bytes = layout->sequences * share.source;
-	}
+	if (!copy->is_known)
+		prepare_copy(basis, layout, accelerator, copy);
+	out->weights_bytes = copy->weights_bytes;
+	out->kv_bytes_per_token = copy->cache.token;
+	out->kv_cache_bytes = layout->sequences * copy->cache.sequence;
+	out->source_cache_bytes = layout->sequences * copy->cache.source;
 	out->activations_bytes =
-		format_bytes(basis, layout, step_bytes(basis, layout, accelerator));
-	/* transformers' fp8 loader replaces the head and breaks its tie with the embedding. */
-	if (workload->engine == ENGINE_TRANSFORMERS && workload->architecture->tied_embeddings &&
-	    layout->weight_format == FORMAT_FP8)
-		out->weights_bytes += 2 * (double)basis->parameters.embedding / ways;
-	if (layout->is_legacy_engine)
-		out->activations_bytes +=
-			rotary_bytes(workload->architecture) / layout->pipeline_parallel;
-	if (workload->lora_adapters > 0) {
-		struct workload served = *workload;
-
-		/* Engines reserve all linear layers, whichever the adapters have. */
-		served.method = METHOD_LORA;
-		served.lora_targets = LORA_ALL_LINEAR;
-		out->adapters_bytes = 2 * (double)workload->lora_adapters *
-				      memory_adapter_parameters(&served) / ways;
-	}
-	if (workload->engine == ENGINE_CTRANSLATE2)
-		out->framework_bytes += LIBRARY_BYTES;
-	/* llama.cpp's graphs hold no memory of their own. */
-	if (workload->cuda_graphs && workload->engine != ENGINE_LLAMA_CPP)
-		out->framework_bytes += GRAPH_BYTES;
+		passes_prompts(workload)
+			? format_bytes(basis, layout, prompts_bytes(workload, layout, copy))
+			: copy->profiled_bytes;
+	out->activations_bytes += copy->rotary_bytes;
+	out->adapters_bytes = copy->adapters_bytes;
+	out->framework_bytes = copy->software_bytes;
 }
 
 double memory_kv_capacity(const struct memory_basis *basis, const struct layout *layout,

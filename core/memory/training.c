@@ -11,6 +11,7 @@
  */
 #include "core/memory/internal.h"
 
+#include "core/extremes.h"
 #include "core/fitted.h"
 #include "core/units.h"
 
@@ -53,7 +54,7 @@ static struct shard shard_of(const struct memory_basis *basis, const struct layo
 	}
 	shard.head = head / tensor;
 	shard.dense = basis->block_parameters * most / tensor + (embedding + head) / tensor +
-		      fmax(0, outside);
+		      larger(0, outside);
 	shard.experts = basis->expert_parameters * most / layout->expert_parallel /
 			(layout->expert_tensor_parallel ? layout->expert_tensor_parallel : tensor);
 	return shard;
@@ -65,9 +66,9 @@ static double shard_ways(const struct layout *layout)
 	double ways = (double)layout->data_parallel * layout->context_parallel;
 
 	if (layout->sharding == SHARDING_HYBRID)
-		ways = fmin(ways,
-			    fmax(1, (double)layout->gpus_per_node /
-					    (layout->tensor_parallel * layout->pipeline_parallel)));
+		ways = smaller(ways, larger(1, (double)layout->gpus_per_node /
+						       (layout->tensor_parallel *
+							layout->pipeline_parallel)));
 	return ways;
 }
 
@@ -77,8 +78,8 @@ static double expert_ways(const struct layout *layout)
 	double split = layout->expert_tensor_parallel ? layout->expert_tensor_parallel
 						      : layout->tensor_parallel;
 
-	return fmax(1, shard_ways(layout) * layout->tensor_parallel /
-			       (layout->expert_parallel * split));
+	return larger(1, shard_ways(layout) * layout->tensor_parallel /
+				 (layout->expert_parallel * split));
 }
 
 /* Trained parameters' static terms, sharded by the stage of ZeRO. */
@@ -125,7 +126,7 @@ static double gathered_bytes(const struct memory_basis *basis, const struct layo
 		double embedding = (double)basis->parameters.embedding / tensor;
 		double head = (double)basis->parameters.head / tensor;
 		/* FSDP's outermost unit holds both; ZeRO-3 fetches what it is about to use. */
-		double root = basis->workload->stack == STACK_DEEPSPEED ? fmax(embedding, head)
+		double root = basis->workload->stack == STACK_DEEPSPEED ? larger(embedding, head)
 									: embedding + head;
 
 		bytes += GATHERED_LAYERS * layer * bits / 8 + root * 2;
@@ -213,22 +214,23 @@ static void add_peak(const struct memory_basis *basis, const struct layout *layo
 		at_loss += shard.head * reduced_bytes(workload);
 	in_backward = early + saved + flow->working + unpacked;
 	/* At the end of the backward pass all gradients are there and the last layer's set. */
-	passes = fmax(in_backward, flow->last_saved + flow->working + unpacked);
+	passes = larger(in_backward, flow->last_saved + flow->working + unpacked);
 	in_step = out->optimizer_bytes / 2 * memory_step_states(workload);
-	most = fmax(fmax(passes, at_loss) + gathered, in_step);
+	most = larger(larger(passes, at_loss) + gathered, in_step);
 	left = logits * basis->logits_left;
-	out->pool_left_bytes = fmax(0, at_loss + left + gathered - most);
+	out->pool_left_bytes = larger(0, at_loss + left + gathered - most);
 	if (!workload->packing)
-		out->pool_growth_bytes = fmax(
-			0, POOL_GROWTH * fmin(1, POOL_TOKENS / basis->context) * (logits + left) -
-				   fmax(0, most - at_loss - left - gathered));
+		out->pool_growth_bytes =
+			larger(0, POOL_GROWTH * smaller(1, POOL_TOKENS / basis->context) *
+						  (logits + left) -
+					  larger(0, most - at_loss - left - gathered));
 	if (in_step >= most) {
 		out->optimizer_step_bytes = in_step;
 		return;
 	}
 	out->communication_bytes += gathered;
 	if (at_loss > passes) {
-		out->logits_bytes = fmin(logits, at_loss);
+		out->logits_bytes = smaller(logits, at_loss);
 		out->activations_bytes = at_loss - out->logits_bytes;
 	} else {
 		out->activations_bytes = passes;
@@ -240,9 +242,10 @@ static void add_peak(const struct memory_basis *basis, const struct layout *layo
 static double backward_unit(const struct memory_basis *basis, const struct layout *layout)
 {
 	double tensor = layout->tensor_parallel;
-	double unit = fmax(
-		basis->largest_layer_parameters / tensor / layout->expert_parallel,
-		fmax((double)basis->parameters.embedding, (double)basis->parameters.head) / tensor);
+	double unit =
+		larger(basis->largest_layer_parameters / tensor / layout->expert_parallel,
+		       larger((double)basis->parameters.embedding, (double)basis->parameters.head) /
+			       tensor);
 
 	return layout_shards_weights(layout) ? unit / shard_ways(layout) : unit;
 }

@@ -213,6 +213,8 @@ bool speed_prepare_card(struct speed_basis *basis, const struct accelerator *acc
 		     powered_flops(accelerator, ceiling, 1));
 	basis->peak_flops = 1e12 * peak_tflops(accelerator, type, &is_low);
 	basis->is_low = is_low;
+	if (basis->workload->task != TASK_INFERENCE)
+		basis->side_scale = speed_side_scale(basis->peak_flops);
 	basis->highest_flops = fmax(basis->peak_flops, attention);
 	basis->powered_flops = powered_flops(accelerator, ceiling,
 					     !is_low		   ? 1

@@ -4,6 +4,7 @@
  */
 #include "core/speed/internal.h"
 
+#include "core/extremes.h"
 #include "core/fitted.h"
 
 #include <math.h>
@@ -120,14 +121,15 @@ bool engine_mixes(const struct speed_basis *basis)
 	return engine_speed(basis)->mixes && basis->workload->chunked_prefill;
 }
 
-double engine_read_share(const struct speed_basis *basis)
+/* What decoding reaches of the bandwidth. */
+static double read_share(const struct speed_basis *basis)
 {
 	bool is_hbm = strncmp(basis->accelerator->memory_type, "HBM", 3) == 0;
 
 	return basis->workload->engine == ENGINE_LLAMA_CPP && is_hbm ? HBM_SHARE : 1;
 }
 
-double engine_gap_seconds(const struct speed_basis *basis, enum format format, bool is_captured)
+static double gap_seconds(const struct speed_basis *basis, enum format format, bool is_captured)
 {
 	double seconds = engine_speed(basis)->layer_seconds;
 
@@ -144,7 +146,7 @@ double engine_gap_seconds(const struct speed_basis *basis, enum format format, b
 	return seconds;
 }
 
-double engine_launch_seconds(const struct speed_basis *basis, enum format format)
+static double launch_seconds(const struct speed_basis *basis, enum format format)
 {
 	double seconds = engine_speed(basis)->launch_seconds;
 
@@ -158,20 +160,21 @@ double engine_launch_seconds(const struct speed_basis *basis, enum format format
 /* Experts that `tokens` tokens touch, as a share of all: 1 - (1 - k/E)^tokens. */
 double engine_touched_share(const struct speed_basis *basis, double tokens)
 {
-	return basis->expert_chance > 0 ? 1 - pow(1 - basis->expert_chance, fmax(1, tokens)) : 1;
+	return basis->expert_chance > 0 ? 1 - pow(1 - basis->expert_chance, larger(1, tokens)) : 1;
 }
 
-/* Seconds of the matrices for `tokens` tokens at `flops` a second: experts', whose tiles are filled
- * by what each of them gets, and all others', which reach `filled` of it. */
+/* Seconds of the matrices for `tokens` tokens, which touch that share of the experts, at `flops` a
+ * second: experts', whose tiles are filled by what each of them gets, and all others', which reach
+ * `filled` of it. */
 static double matrix_seconds(const struct speed_basis *basis, double token_flops, double tokens,
-			     double flops, double filled)
+			     double touched, double flops, double filled)
 {
-	double expert_flops = fmin(token_flops, basis->expert_flops), each;
+	double expert_flops = smaller(token_flops, basis->expert_flops), each;
 
 	if (expert_flops <= 0)
 		return tokens * token_flops / flops / filled;
 	/* Tokens of one expert, of those that get any. */
-	each = tokens * basis->expert_chance / engine_touched_share(basis, tokens);
+	each = tokens * basis->expert_chance / touched;
 	return tokens *
 	       ((token_flops - expert_flops) / filled +
 		expert_flops * (1 + EXPERT_HALF_WIDTH / basis->expert_width) *
@@ -187,7 +190,8 @@ static bool accumulates_half(const struct speed_basis *basis, enum format format
 	       format_facts(format)->compute != COMPUTE_FP32;
 }
 
-double engine_highest_flops(const struct speed_basis *basis, enum format format)
+/* Dense peak of the fastest arithmetic that runs. */
+static double highest_flops(const struct speed_basis *basis, enum format format)
 {
 	return basis->highest_flops * (accumulates_half(basis, format) ? FP16_ACCUMULATE : 1);
 }
@@ -198,24 +202,23 @@ double engine_tower_seconds(const struct speed_basis *basis)
 	       basis->tower_attention / basis->attention_flops;
 }
 
-double engine_attention_flops(const struct speed_basis *basis)
+/* What a prompt's attention reaches. */
+static double attention_flops(const struct speed_basis *basis)
 {
 	const struct accelerator *accelerator = basis->accelerator;
 
 	if (basis->workload->engine != ENGINE_LLAMA_CPP || accelerator->vendor != VENDOR_NVIDIA ||
 	    accelerator->compute_capability >= 75 || accelerator->fp32_tflops <= 0)
 		return basis->attention_flops;
-	return fmin(basis->attention_flops, VECTOR_ATTENTION * 1e12 * accelerator->fp32_tflops);
+	return smaller(basis->attention_flops, VECTOR_ATTENTION * 1e12 * accelerator->fp32_tflops);
 }
 
-double engine_cross_share(const struct speed_basis *basis)
+/* Those of a source are read at less than the full bandwidth. */
+static double cache_elements(const struct speed_basis *basis)
 {
-	return basis->cross_elements > 0 ? CROSS_SHARE : 1;
-}
+	double share = basis->cross_elements > 0 ? CROSS_SHARE : 1;
 
-double engine_beam_seconds(const struct speed_basis *basis, double sequences)
-{
-	return basis->workload->beams > 1 ? engine_speed(basis)->beam_seconds * sequences : 0;
+	return basis->cache_elements + basis->cross_elements * (1 / share - 1);
 }
 
 double engine_prefill_flops(const struct speed_basis *basis)
@@ -225,15 +228,13 @@ double engine_prefill_flops(const struct speed_basis *basis)
 	return basis->compute_flops * more * engine_speed(basis)->prefill;
 }
 
-double engine_prefill_seconds(const struct speed_basis *basis, enum format format, double tokens)
+static double prefill_flops(const struct speed_basis *basis, enum format format)
 {
-	const struct engine_speed *engine = engine_speed(basis);
-	double filled = fmin(tokens, engine->piece_tokens);
 	double flops = basis->compute_flops;
 
 	if (accumulates_half(basis, format))
-		flops = fmax(flops, fmin(flops * FP16_ACCUMULATE, basis->powered_flops));
-	flops *= engine->prefill;
+		flops = larger(flops, smaller(flops * FP16_ACCUMULATE, basis->powered_flops));
+	flops *= engine_speed(basis)->prefill;
 	if (format_is_gguf(format))
 		flops *= GGUF_PREFILL;
 	else if (format_is_packed_integer(format))
@@ -246,10 +247,19 @@ double engine_prefill_seconds(const struct speed_basis *basis, enum format forma
 
 		flops *= width / (width + HALF_ENCODER_WIDTH);
 	}
+	return flops;
+}
+
+double engine_prefill_seconds(const struct speed_basis *basis, const struct engine_rates *rates,
+			      double tokens)
+{
+	double filled = smaller(tokens, rates->piece_tokens);
+	double touched = basis->expert_flops > 0 ? engine_touched_share(basis, tokens) : 1;
+
 	/* The head's one row a prompt is not filled by more tokens. */
-	return matrix_seconds(basis, basis->prompt_flops - basis->prompt_head_flops, tokens, flops,
-			      filled / (filled + HALF_PROMPT)) +
-	       tokens * basis->prompt_head_flops / flops;
+	return matrix_seconds(basis, basis->prompt_flops - basis->prompt_head_flops, tokens,
+			      touched, rates->prefill_flops, filled / (filled + HALF_PROMPT)) +
+	       tokens * basis->prompt_head_flops / rates->prefill_flops;
 }
 
 double engine_alone_factor(const struct speed_basis *basis, enum format format)
@@ -259,21 +269,19 @@ double engine_alone_factor(const struct speed_basis *basis, enum format format)
 	if (basis->workload->engine != ENGINE_VLLM || basis->expert_flops > 0 ||
 	    format_facts(format)->linear_bits < 8)
 		return 1;
-	return fmin(1, engine->prefill / PROMPT_ALONE);
+	return smaller(1, engine->prefill / PROMPT_ALONE);
 }
 
-double engine_decode_seconds(const struct speed_basis *basis, enum format format, double tokens)
+double engine_decode_seconds(const struct speed_basis *basis, const struct engine_rates *rates,
+			     double tokens, double touched)
 {
-	double flops = basis->compute_flops * engine_speed(basis)->decode;
-	double seconds = matrix_seconds(basis, basis->linear_flops, tokens, flops, 1);
-
-	if (engine_speed(basis)->has_matrix_kernels && format_facts(format)->linear_bits >= 8)
-		return fmax(seconds, LEAST_ROWS * basis->linear_flops / basis->compute_flops);
-	return seconds;
+	return larger(
+		matrix_seconds(basis, basis->linear_flops, tokens, touched, rates->decode_flops, 1),
+		rates->least_row_seconds);
 }
 
-/* Seconds to unpack `weights`; 0 where tensor cores take the format as it is. */
-double engine_unpack_seconds(const struct speed_basis *basis, enum format format, double weights)
+/* Weights that are unpacked a second; 0 where tensor cores take the format as it is. */
+static double unpacked_a_second(const struct speed_basis *basis, enum format format)
 {
 	const struct accelerator *accelerator = basis->accelerator;
 	bool is_native =
@@ -281,5 +289,30 @@ double engine_unpack_seconds(const struct speed_basis *basis, enum format format
 
 	if (format_facts(format)->linear_bits >= 8 || is_native || accelerator->fp32_tflops <= 0)
 		return 0;
-	return weights / (accelerator->fp32_tflops * 1e12 * UNPACKED_A_FLOP);
+	return accelerator->fp32_tflops * 1e12 * UNPACKED_A_FLOP;
+}
+
+void engine_rates(const struct speed_basis *basis, enum format format, struct engine_rates *out)
+{
+	const struct engine_speed *engine = engine_speed(basis);
+
+	*out = (struct engine_rates){
+		.prefill_flops = prefill_flops(basis, format),
+		.attention_flops = attention_flops(basis),
+		.tower_seconds = engine_tower_seconds(basis),
+		.decode_flops = basis->compute_flops * engine->decode,
+		.unpacked_a_second = unpacked_a_second(basis, format),
+		.cache_elements = cache_elements(basis),
+		.read_share = read_share(basis),
+		.highest_flops = highest_flops(basis, format),
+		.piece_tokens = engine->piece_tokens,
+		.step_seconds = engine->step_seconds,
+		.sequence_seconds = engine->sequence_seconds,
+		.beam_seconds = basis->workload->beams > 1 ? engine->beam_seconds : 0,
+		.gap_seconds = gap_seconds(basis, format, false),
+		.captured_gap_seconds = gap_seconds(basis, format, true),
+		.launch_seconds = launch_seconds(basis, format),
+	};
+	if (engine->has_matrix_kernels && format_facts(format)->linear_bits >= 8)
+		out->least_row_seconds = LEAST_ROWS * basis->linear_flops / basis->compute_flops;
 }

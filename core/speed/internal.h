@@ -55,28 +55,20 @@ struct engine_speed {
 };
 
 const struct engine_speed *engine_speed(const struct speed_basis *basis);
-/* What decoding reaches of the bandwidth. */
-double engine_read_share(const struct speed_basis *basis);
-double engine_gap_seconds(const struct speed_basis *basis, enum format format, bool is_captured);
+void engine_rates(const struct speed_basis *basis, enum format format, struct engine_rates *out);
 bool engine_mixes(const struct speed_basis *basis); /* as it is set */
-double engine_launch_seconds(const struct speed_basis *basis, enum format format);
-/* Dense peak of the fastest arithmetic that runs: what utilisation is of. */
-double engine_highest_flops(const struct speed_basis *basis, enum format format);
 /* The most that prompts reach, in any format. */
 double engine_prefill_flops(const struct speed_basis *basis);
-double engine_prefill_seconds(const struct speed_basis *basis, enum format format, double tokens);
+/* Matrices of so many tokens of prompts, on one GPU. */
+double engine_prefill_seconds(const struct speed_basis *basis, const struct engine_rates *rates,
+			      double tokens);
 /* Time of the matrices of a prompt that is alone on the card, in times of that under a load. */
 double engine_alone_factor(const struct speed_basis *basis, enum format format);
-double engine_decode_seconds(const struct speed_basis *basis, enum format format, double tokens);
-double engine_unpack_seconds(const struct speed_basis *basis, enum format format, double weights);
+/* Matrices of a step of so many tokens, which touch that share of the experts. */
+double engine_decode_seconds(const struct speed_basis *basis, const struct engine_rates *rates,
+			     double tokens, double touched);
 /* What a tower takes before one prompt, on one GPU. */
 double engine_tower_seconds(const struct speed_basis *basis);
-/* What a prompt's attention reaches. */
-double engine_attention_flops(const struct speed_basis *basis);
-/* What reading the keys and values of a source reaches of the bandwidth. */
-double engine_cross_share(const struct speed_basis *basis);
-/* What the search over several beams adds to a step of so many sequences. */
-double engine_beam_seconds(const struct speed_basis *basis, double sequences);
 double engine_touched_share(const struct speed_basis *basis, double tokens);
 
 /* common.c */
@@ -110,7 +102,19 @@ void speed_media_prepare(struct speed_basis *basis);
 void speed_media_serving(const struct speed_basis *basis, const struct layout *layout,
 			 const struct fabric *fabric, struct speed_estimate *out);
 
+/* serve_copy.c: of all weights, those that a pass reads which touches that share of the experts. */
+double speed_touched_weights(const struct speed_basis *basis, double touched);
+/* Two all-reduces a layer. */
+double speed_reduce_seconds(const struct speed_basis *basis, const struct speed_copy *copy,
+			    double layers, double tokens);
+/* The card's time, or the host's if it cannot launch as fast, which then is busy all the while. */
+void speed_serve_phase(struct speed_phase *phase, double busy, double gaps, double launches,
+		       double step);
+void speed_serve_copy(const struct speed_basis *basis, const struct layout *layout,
+		      const struct fabric *fabric, struct speed_copy *out);
+
 /* train.c, serve.c */
+double speed_side_scale(double peak_flops); /* for the basis */
 double speed_least_training(const struct speed_basis *basis);
 double speed_least_serving(const struct speed_basis *basis, double cache_bits);
 void speed_training(const struct speed_basis *basis, const struct layout *layout,

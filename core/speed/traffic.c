@@ -10,6 +10,7 @@
  */
 #include "core/speed/internal.h"
 
+#include "core/extremes.h"
 #include "core/fitted.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static bool is_frozen(const struct workload *workload)
 static double spread_seconds(enum collective collective, double bytes, double parts, int inside,
 			     int ways, const struct link *node, const struct link *cluster)
 {
-	double buckets = fmax(parts, ceil(bytes / BUCKET_BYTES)), seconds = 0;
+	double buckets = larger(parts, ceil(bytes / BUCKET_BYTES)), seconds = 0;
 	int outside = inside > 0 ? ways / inside : ways;
 
 	if (ways <= 1 || bytes <= 0)

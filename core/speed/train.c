@@ -12,6 +12,7 @@
  */
 #include "core/speed/internal.h"
 
+#include "core/extremes.h"
 #include "core/fitted.h"
 
 #include <math.h>
@@ -182,19 +183,24 @@ static double optimizer_bytes(const struct speed_basis *basis, const struct layo
 	return mine * 34;
 }
 
+double speed_side_scale(double peak_flops)
+{
+	return cbrt(peak_flops / HALF_FLOPS);
+}
+
 /* Share of their rate that matrices as narrow as the model reach. */
 static double width_fill(const struct speed_basis *basis)
 {
 	double hidden = basis->workload->architecture->hidden;
 
-	return hidden / (hidden + HALF_HIDDEN * cbrt(basis->peak_flops / HALF_FLOPS));
+	return hidden / (hidden + HALF_HIDDEN * basis->side_scale);
 }
 
 /* The same for matrices of so many tokens. */
 static double matrix_fill(const struct speed_basis *basis, const struct layout *layout, double rows)
 {
 	double output = rows * basis->workload->architecture->hidden / layout->tensor_parallel;
-	double faster = cbrt(basis->peak_flops / HALF_FLOPS);
+	double faster = basis->side_scale;
 
 	return output / (output + HALF_OUTPUT * faster * faster);
 }
@@ -239,7 +245,7 @@ static double launch_seconds(const struct speed_basis *basis, const struct layou
 	double layer = stack_speeds[workload->stack].launch_seconds;
 
 	if (basis->experts > 0)
-		return layers * fmax(EXPERT_LAUNCH_SECONDS, layer);
+		return layers * larger(EXPERT_LAUNCH_SECONDS, layer);
 	layer *= passes->traffic / 3;
 	if (is_frozen(workload) && is_packed(layout))
 		layer *= PACKED_LAUNCH;
@@ -255,10 +261,10 @@ static double idle_passes(const struct speed_basis *basis, const struct layout *
 	double chunks = workload_has(workload, WORKLOAD_pipeline_chunks)
 				? (double)workload->pipeline_chunks
 				: stack_speeds[workload->stack].chunks;
-	double layers = fmax(1, basis->layers / layout->pipeline_parallel);
+	double layers = larger(1, basis->layers / layout->pipeline_parallel);
 	bool interleaves = layout->accumulation >= layout->pipeline_parallel;
 
-	return (layout->pipeline_parallel - 1) / (interleaves ? fmin(chunks, layers) : 1);
+	return (layout->pipeline_parallel - 1) / (interleaves ? smaller(chunks, layers) : 1);
 }
 
 /* What traffic of data parallelism adds to a step: what no pass hides, or its interference. Other
@@ -272,9 +278,9 @@ static double exposed_seconds(const struct workload *workload, const struct layo
 	double overlap =
 		workload->stack == STACK_DEEPSPEED && is_gathered ? GATHER_OVERLAP : OVERLAP;
 
-	return fmax(INTERFERENCE * data,
-		    data - fmin(overlap * pass, pass - model) *
-				    (is_each ? (double)layout->accumulation : 1));
+	return larger(INTERFERENCE * data,
+		      data - smaller(overlap * pass, pass - model) *
+				      (is_each ? (double)layout->accumulation : 1));
 }
 
 /* A step takes no less than its samples take to load. */
@@ -306,7 +312,7 @@ void speed_training(const struct speed_basis *basis, const struct layout *layout
 	launch = launch_seconds(basis, layout, &passes);
 	speed_traffic(basis, layout, fabric, passes.matrix, &traffic, &out->link_is_assumed);
 	model = traffic.tensor + traffic.experts + traffic.context;
-	pass = fmax(compute + memory + model, launch) * (1 + SPREAD * sqrt(2 * log(gpus)));
+	pass = larger(compute + memory + model, launch) * (1 + SPREAD * sqrt(2 * log(gpus)));
 	update = optimizer_bytes(basis, layout) / basis->memory_bytes_per_second;
 
 	step->compute_seconds = compute * micro_batches;

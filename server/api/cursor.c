@@ -4,6 +4,7 @@
  */
 #include "server/api/cursor.h"
 
+#include "core/base64.h"
 #include "core/hash.h"
 #include "core/offer.h"
 #include "server/api/query.h"
@@ -16,62 +17,11 @@
 #define SEPARATOR "\x1f"
 #define CHECKSUM_TEXT 8
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 static uint32_t checksum(const char *text)
 {
 	uint64_t hash = hash_text(HASH_START, text);
 
 	return (uint32_t)(hash ^ hash >> 32);
-}
-
-static const char *base64_encode(struct arena *arena, const char *text)
-{
-	size_t length = strlen(text), i;
-	char *out = arena_alloc(arena, length / 3 * 4 + 5), *end = out;
-
-	for (i = 0; out && i < length; i += 3) {
-		unsigned left = length - i < 3 ? (unsigned)(length - i) : 3;
-		uint32_t bits = (uint32_t)(unsigned char)text[i] << 16;
-
-		if (left > 1)
-			bits |= (uint32_t)(unsigned char)text[i + 1] << 8;
-		if (left > 2)
-			bits |= (unsigned char)text[i + 2];
-		*end++ = digits[bits >> 18 & 63];
-		*end++ = digits[bits >> 12 & 63];
-		if (left > 1)
-			*end++ = digits[bits >> 6 & 63];
-		if (left > 2)
-			*end++ = digits[bits & 63];
-	}
-	return out;
-}
-
-static char *base64_decode(struct arena *arena, const char *text)
-{
-	size_t length = strlen(text), i;
-	char *out = arena_alloc(arena, length / 4 * 3 + 4), *end = out;
-	uint32_t bits = 0;
-
-	if (!out || length % 4 == 1)
-		return NULL;
-	for (i = 0; i < length; i++) {
-		const char *digit = strchr(digits, text[i]);
-
-		if (!digit)
-			return NULL;
-		bits = bits << 6 | (uint32_t)(digit - digits);
-		if (i % 4 == 0)
-			continue;
-		*end = (char)(bits >> (6 - i % 4 * 2) & 0xff);
-		if (!*end++)
-			return NULL;
-	}
-	/* One text for each cursor: bits that carry nothing must be 0. */
-	if ((length % 4 == 2 && bits & 15) || (length % 4 == 3 && bits & 3))
-		return NULL;
-	return out;
 }
 
 const char *cursor_encode(struct arena *arena, const struct cursor *cursor)
@@ -98,7 +48,7 @@ const char *cursor_encode(struct arena *arena, const struct cursor *cursor)
 	}
 	if (text)
 		text = arena_printf(arena, "%08" PRIx32 "%s", checksum(text), text);
-	return text ? base64_encode(arena, text) : NULL;
+	return text ? base64_encode(arena, text, strlen(text)) : NULL;
 }
 
 /* Cuts the next field off; NULL at the end. */
@@ -130,12 +80,13 @@ bool cursor_decode(struct arena *arena, const char *text, struct cursor *out)
 {
 	char *plain, *rest, *field;
 	char sum[CHECKSUM_TEXT + 1];
+	size_t length;
 
 	memset(out, 0, sizeof(*out));
 	if (strlen(text) > CURSOR_TEXT_MAX)
 		return false;
-	plain = base64_decode(arena, text);
-	if (!plain || strlen(plain) < CHECKSUM_TEXT)
+	plain = base64_decode(arena, BASE64_URL, text, strlen(text), &length);
+	if (!plain || strlen(plain) != length || length < CHECKSUM_TEXT)
 		return false;
 	rest = plain + CHECKSUM_TEXT;
 	snprintf(sum, sizeof(sum), "%08" PRIx32, checksum(rest));

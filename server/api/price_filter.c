@@ -68,23 +68,17 @@ static void read_providers(struct query_reader *reader, const struct catalogue *
 /* A name that means one card is that card; else a family's name is all its variants, and a spelling
  * that no rule knows is meant too as it stands: by pollers also when it has just left. */
 static size_t read_accelerator(struct query_reader *reader, const struct catalogue *catalogue,
-			       const char *text, const char **out)
+			       const char *text, const struct accelerator **family,
+			       const char **out)
 {
 	const struct accelerator *found = accelerator_resolve(NULL, text);
-	const struct accelerator **family;
 	size_t i, count;
 
 	if (found) {
 		*out = found->name;
 		return 1;
 	}
-	count = accelerator_family(text, NULL, 0);
-	family = arena_array(reader->error->arena, count, sizeof(*family));
-	if (!family) {
-		error_set(reader->error, ERROR_TOO_LARGE, "the request needs too much memory");
-		return 0;
-	}
-	accelerator_family(text, family, count);
+	count = accelerator_family(text, family, accelerators_count);
 	for (i = 0; i < count; i++)
 		out[i] = family[i]->name;
 	if (catalogue_has_spelling(catalogue, text))
@@ -98,19 +92,24 @@ static size_t read_accelerator(struct query_reader *reader, const struct catalog
 static void read_accelerators(struct query_reader *reader, const struct catalogue *catalogue,
 			      struct price_filter *out)
 {
+	const struct accelerator **family;
 	const char **texts;
-	size_t i, count = query_list(reader, "accelerator", &texts), room = 0;
+	size_t i, count = query_list(reader, "accelerator", &texts);
 
-	for (i = 0; i < count; i++)
-		room += 1 + accelerator_family(texts[i], NULL, 0);
-	out->accelerators = arena_array(reader->error->arena, room, sizeof(*out->accelerators));
-	if (!out->accelerators) {
+	if (!count)
+		return;
+	family = arena_array(reader->error->arena, accelerators_count, sizeof(*family));
+	/* A family and a spelling; there are at most QUERY_LIST_MAX. */
+	out->accelerators = arena_array(reader->error->arena, count * (accelerators_count + 1),
+					sizeof(*out->accelerators));
+	if (!family || !out->accelerators) {
 		error_set(reader->error, ERROR_TOO_LARGE, "the request needs too much memory");
 		return;
 	}
 	for (i = 0; i < count; i++)
-		out->accelerators_count += read_accelerator(
-			reader, catalogue, texts[i], out->accelerators + out->accelerators_count);
+		out->accelerators_count +=
+			read_accelerator(reader, catalogue, texts[i], family,
+					 out->accelerators + out->accelerators_count);
 }
 
 static void read_counts(struct query_reader *reader, struct price_filter *out)
@@ -174,11 +173,6 @@ static const char *const sort_text[PRICE_SORTS] = {
 };
 static const struct names sort_names = {sort_text, PRICE_SORTS};
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void read_order(struct query_reader *reader, struct price_filter *out)
 {
 	const char **texts;
@@ -241,18 +235,13 @@ static void read_walk(struct price_filter *out)
 	out->walk_keys = i;
 }
 
-/* What tags hold of regions and countries. */
+/* What columns hold of regions and countries. */
 static void read_tags(const struct catalogue *catalogue, struct price_filter *out)
 {
 	size_t i;
 
-	for (i = 0; i < out->regions_count; i++) {
-		const char *const *found =
-			bsearch(&out->regions[i], catalogue->regions, catalogue->regions_count,
-				sizeof(*catalogue->regions), compare_texts);
-
-		out->region_tags[i] = found ? (uint32_t)(found - catalogue->regions) : UINT32_MAX;
-	}
+	for (i = 0; i < out->regions_count; i++)
+		out->region_tags[i] = catalogue_region(catalogue, out->regions[i]);
 	for (i = 0; i < out->countries_count; i++)
 		out->country_tags[i] = catalogue_country_tag(out->countries[i]);
 }

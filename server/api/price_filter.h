@@ -36,7 +36,7 @@ struct price_order {
 struct price_filter {
 	const char **providers, **regions, **countries, **accelerators;
 	size_t providers_count, regions_count, countries_count, accelerators_count;
-	uint32_t region_tags[QUERY_LIST_MAX]; /* as offer_tag has them; UINT32_MAX = none there */
+	uint32_t region_tags[QUERY_LIST_MAX]; /* as their column has them; CATALOGUE_NOWHERE too */
 	uint16_t country_tags[QUERY_LIST_MAX];
 	int32_t counts_milli[QUERY_LIST_MAX];
 	size_t counts_count;
@@ -80,10 +80,12 @@ bool price_filter_matches_key(const struct price_filter *filter, const struct of
 /* The whole filter on an offer by itself, in a catalogue or not. */
 bool price_filter_takes(const struct price_filter *filter, const struct offer *offer);
 
-/* For the offers that lists hold: what no list and no tag can match is skipped unread. */
+/* For the offers that lists hold: what no list can match, or nothing at a position of by_price, is
+ * skipped unread. */
 bool price_filter_matches_list(const struct price_filter *filter, const struct catalogue *catalogue,
 			       const struct offer_list *list);
-bool price_filter_matches_tag(const struct price_filter *filter, const struct offer_tag *tag);
+bool price_filter_matches_at(const struct price_filter *filter, const struct catalogue *catalogue,
+			     uint32_t position);
 
 /* The sort keys of an offer, as a cursor keeps them. */
 void price_filter_position(const struct price_filter *filter, const struct offer *offer,
@@ -96,8 +98,8 @@ int price_filter_compare(const struct price_filter *filter, int keys, const stru
 int price_filter_compare_cursor(const struct price_filter *filter, int keys,
 				const struct offer *offer, const struct cursor *cursor);
 
-/* By the first key alone where a tag holds it (else 0), without reading the offer. */
-int price_filter_compare_tag(const struct price_filter *filter, const struct catalogue *catalogue,
-			     const struct offer_tag *tag, const struct cursor *cursor);
+/* By the first key alone where a column holds it (else 0), without reading the offer. */
+int price_filter_compare_at(const struct price_filter *filter, const struct catalogue *catalogue,
+			    uint32_t position, const struct cursor *cursor);
 
 #endif

@@ -147,21 +147,25 @@ bool price_filter_matches_list(const struct price_filter *filter, const struct c
 	       billing_suffices(filter, list->terms ? list->terms->billing_granularity_seconds : 0);
 }
 
-bool price_filter_matches_tag(const struct price_filter *filter, const struct offer_tag *tag)
+bool price_filter_matches_at(const struct price_filter *filter, const struct catalogue *catalogue,
+			     uint32_t position)
 {
+	const struct offer_columns *columns = &catalogue->columns;
 	size_t i;
 
-	if (filter->availabilities && !(filter->availabilities >> tag->availability & 1))
+	if (filter->availabilities &&
+	    !(filter->availabilities >> columns->availability[position] & 1))
 		return false;
-	if (filter->max_micros != PRICE_UNKNOWN && tag->price_micros > filter->max_micros)
+	if (filter->max_micros != PRICE_UNKNOWN &&
+	    columns->price_micros[position] > filter->max_micros)
 		return false;
 	for (i = 0; i < filter->regions_count; i++)
-		if (filter->region_tags[i] == tag->region)
+		if (filter->region_tags[i] == columns->region[position])
 			break;
 	if (filter->regions_count && i == filter->regions_count)
 		return false;
 	for (i = 0; i < filter->countries_count; i++)
-		if (filter->country_tags[i] == tag->country)
+		if (filter->country_tags[i] == columns->country[position])
 			break;
 	return !filter->countries_count || i < filter->countries_count;
 }

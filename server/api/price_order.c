@@ -126,20 +126,23 @@ int price_filter_compare_cursor(const struct price_filter *filter, int keys,
 	return order;
 }
 
-int price_filter_compare_tag(const struct price_filter *filter, const struct catalogue *catalogue,
-			     const struct offer_tag *tag, const struct cursor *cursor)
+int price_filter_compare_at(const struct price_filter *filter, const struct catalogue *catalogue,
+			    uint32_t position, const struct cursor *cursor)
 {
+	const struct offer_columns *columns = &catalogue->columns;
+	int64_t observed_us;
 	struct cursor_key key;
 
 	switch (filter->order[0].key) {
 	case SORT_REGION:
-		key = text_key(catalogue->regions[tag->region]);
+		key = text_key(catalogue->regions[columns->region[position]]);
 		break;
 	case SORT_OBSERVED_AT:
-		key = number_key(tag->observed_at_us != 0, tag->observed_at_us);
+		observed_us = columns->observed_at_us[position];
+		key = number_key(observed_us != 0, observed_us);
 		break;
 	case SORT_USD_PER_HOUR:
-		key = number_key(true, tag->price_micros);
+		key = number_key(true, columns->price_micros[position]);
 		break;
 	case SORT_USD_PER_GPU_HOUR:
 	case SORT_MEMORY_GB:

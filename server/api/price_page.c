@@ -97,7 +97,7 @@ struct run {
 	uint32_t first, count;
 };
 
-/* Where the n-th step through it is in by_price and tags. */
+/* Where the n-th step through it is in by_price and the columns. */
 static uint32_t step(const struct collection *page, const struct run *run, uint32_t n)
 {
 	return page->filter->walks_backwards ? run->first + run->count - 1 - n : run->first + n;
@@ -127,19 +127,19 @@ static uint32_t enter(const struct collection *page, const struct run *run)
 	return low;
 }
 
-/* Judged by the tag alone: reading offers out of their order is what costs. */
-static bool may_be_on_page(const struct collection *page, const struct offer_tag *tag)
+/* Judged by the columns alone: reading offers out of their order is what costs. */
+static bool may_be_on_page(const struct collection *page, uint32_t at)
 {
 	const struct price_filter *filter = page->filter;
 
-	if (!price_filter_matches_tag(filter, tag))
+	if (!price_filter_matches_at(filter, page->catalogue, at))
 		return false;
 	if (filter->walk_keys)
 		return true;
-	if (page->after && price_filter_compare_tag(filter, page->catalogue, tag, page->after) < 0)
+	if (page->after && price_filter_compare_at(filter, page->catalogue, at, page->after) < 0)
 		return false;
 	return page->count < page->room ||
-	       price_filter_compare_tag(filter, page->catalogue, tag, &page->top) <= 0;
+	       price_filter_compare_at(filter, page->catalogue, at, &page->top) <= 0;
 }
 
 static void walk(struct collection *page, const struct run *run)
@@ -151,7 +151,7 @@ static void walk(struct collection *page, const struct run *run)
 		struct offer offer;
 
 		at = step(page, run, n);
-		if (!may_be_on_page(page, &page->catalogue->tags[at]))
+		if (!may_be_on_page(page, at))
 			continue;
 		read_at(page, at, &offer);
 		/* What follows is no better by these keys. */

@@ -30,7 +30,7 @@ static void render_alternatives(struct writer *writer, const struct recommendati
 	writer_key(writer, "alternatives");
 	writer_begin_array(writer);
 	for (i = 0; i < item->alternatives_count; i++)
-		render_sourced_offer(writer, source, item->alternatives[i]->place);
+		render_sourced_offer(writer, source, item->alternatives[i]);
 	writer_end_array(writer);
 }
 
@@ -103,6 +103,11 @@ static void render_remedy(struct writer *writer, const struct request_input *inp
 {
 	writer_begin_object(writer);
 	render_text(writer, "code", remedy->code);
+	writer_key(writer, "changes");
+	writer_begin_array(writer);
+	for (int i = 0; i < REMEDY_CHANGES_MAX && remedy->changes[i]; i++)
+		writer_string(writer, remedy->changes[i]);
+	writer_end_array(writer);
 	render_text(writer, "text", remedy->text);
 	writer_key(writer, "result");
 	if (remedy->result)

@@ -36,6 +36,7 @@ void table_odd(const struct table *table, const struct error *warnings);
 
 /* Everything about one recommendation: reasons, warnings, cost, memory, speed, layout. */
 void table_explain(const struct table *table, const struct request_input *input,
-		   const struct recommendation *item, int rank, int64_t now_us);
+		   const struct recommendation *item, int rank, const struct catalogue *catalogue,
+		   int64_t now_us);
 
 #endif

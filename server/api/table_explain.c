@@ -162,20 +162,22 @@ static void speed_lines(const struct table *table, const struct workload *worklo
 		speed->high_factor);
 }
 
-static void alternatives(const struct table *table, const struct recommendation *item)
+static void alternatives(const struct table *table, const struct catalogue *catalogue,
+			 const struct recommendation *item)
 {
 	int count = item->alternatives_count;
 
 	for (int i = 0; i < count && i < ALTERNATIVES_SHOWN; i++) {
-		const struct offer *offer = item->alternatives[i];
 		char where[CELL], price[CELL], first[3 * CELL], text[4 * CELL];
+		struct offer offer;
 
 		if (i == 0)
 			title(table, "the same machine elsewhere");
+		catalogue_read(catalogue, item->alternatives[i], &offer);
 		snprintf(first, sizeof(first), "  %-24s %10s a machine-hour   ",
-			 cell_where(where, offer), cell_usd(price, offer->price_micros));
-		snprintf(text, sizeof(text), "%s, %s", offer->instance_type,
-			 names_text(&price_kind_names, (int)offer->price_kind));
+			 cell_where(where, &offer), cell_usd(price, offer.price_micros));
+		snprintf(text, sizeof(text), "%s, %s", offer.instance_type,
+			 names_text(&price_kind_names, (int)offer.price_kind));
 		table_paragraph(table, first, 4, text);
 	}
 	if (count > ALTERNATIVES_SHOWN)
@@ -183,7 +185,8 @@ static void alternatives(const struct table *table, const struct recommendation 
 }
 
 void table_explain(const struct table *table, const struct request_input *input,
-		   const struct recommendation *item, int rank, int64_t now_us)
+		   const struct recommendation *item, int rank, const struct catalogue *catalogue,
+		   int64_t now_us)
 {
 	const struct workload *workload = &input->request.workload;
 	const struct offer *offer = item->offer;
@@ -205,7 +208,7 @@ void table_explain(const struct table *table, const struct request_input *input,
 	cost_lines(table, workload, &item->cost);
 	memory_lines(table, &item->plan);
 	speed_lines(table, workload, &item->plan);
-	alternatives(table, item);
+	alternatives(table, catalogue, item);
 	title(table, "what starts it");
 	fprintf(table->stream,
 		"  --launch skypilot:%d, --launch dstack:%d or --launch command:%d\n", rank, rank,

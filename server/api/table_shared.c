@@ -14,6 +14,7 @@ static int assumed_text(char *out, size_t room, const struct workload *workload,
 	int64_t count;
 	double number;
 	int value;
+	bool flag;
 
 	if (field->kind == FIELD_ENUM) {
 		memcpy(&value, member, sizeof(value));
@@ -27,7 +28,8 @@ static int assumed_text(char *out, size_t room, const struct workload *workload,
 		memcpy(&number, member, sizeof(number));
 		return number > 0 ? snprintf(out, room, "%s %.6g", field->name, number) : 0;
 	}
-	return 0;
+	memcpy(&flag, member, sizeof(flag));
+	return flag ? snprintf(out, room, "%s", field->name) : 0;
 }
 
 static void assumed_line(const struct table *table, const struct workload *workload)

@@ -298,7 +298,7 @@ static bool print_one(struct job *job, const struct request_input *input,
 	item = &answer->recommendations[job->explain - 1];
 	if (job->launch)
 		return print_launch(job, input, answer, item);
-	table_explain(&table, input, item, (int)job->explain, now_us);
+	table_explain(&table, input, item, (int)job->explain, job->catalogue, now_us);
 	return true;
 }
 

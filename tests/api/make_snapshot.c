@@ -69,6 +69,8 @@ static void add_special(void)
 	offer = plain("reserved", "H100 SXM5 80GB", 8000, 15000001);
 	offer.price_kind = PRICE_RESERVED;
 	offer.term_months = 12;
+	offer.region = "MARS-1"; /* where nobody knows it to be */
+	offer.country = "";
 	add(offer);
 	add(plain("=cmd|' /C calc'!A0", "L4 24GB", 1000, 430000));
 	add(plain(" +1;=1+1\t@x", "L4 24GB", 1000, 440000));

@@ -357,6 +357,13 @@ class Facts(unittest.TestCase):
         self.assertIn("meta-llama/Llama-3.1-8B", [m["model"]["id"] for m in found])
         self.assertLess(len(found), len(service.get("/v1/models").json()["items"]))
 
+    def test_uk_is_taken_as_gb(self):
+        wanted = sorted(o["id"] for o in everything if o["country"] == "GB")
+        self.assertTrue(wanted)
+        for code in ("GB", "uk", "UK"):
+            found = service.get("/v1/prices?limit=1000&country=" + code).json()["items"]
+            self.assertEqual(sorted(o["id"] for o in found), wanted, code)
+
     def test_price_ranges_of_accelerators_are_those_of_the_table(self):
         for card in service.get("/v1/accelerators").json()["items"]:
             for kind, prices in card["prices"].items():
@@ -378,11 +385,17 @@ class Facts(unittest.TestCase):
             self.assertEqual(coverage["regions"], len({o["region"] for o in own
                              if o["region"] and o["usd_per_hour"] is not None and
                              o["accelerator_known"]}))
+            unplaced = {o["region"] for o in own if o["region"] and o["usd_per_hour"] is not None and
+                        o["accelerator_known"] and not o["country"]}
+            self.assertEqual(coverage["regions_without_country"], len(unplaced))
+            self.assertEqual(set(provider["regions_without_country"]), unplaced)
             self.assertEqual(coverage["bundled"],
                              sum(o["source"] == "bundled" for o in own))
             one = service.get("/v1/providers/" + name).json()["provider"]
             self.assertEqual(without_ages(one), without_ages(provider))
         self.assertEqual([u["spelling"] for u in by_id["runpod"]["unmapped"]], ["H900 Ultra"])
+        self.assertEqual(by_id["runpod"]["regions_without_country"], ["MARS-1"])
+        self.assertEqual(by_id["aws"]["regions_without_country"], [])
         self.assertEqual(by_id["runpod"]["coverage"]["unpriced"], 1)
         self.assertEqual(by_id["runpod"]["coverage"]["unmapped"], 1)
         catalogue = answer["catalogue"]

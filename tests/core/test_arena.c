@@ -80,6 +80,38 @@ START_TEST(raw_arrays_count_and_leave_small_allocations_where_they_were)
 }
 END_TEST
 
+/* A text is tried in what is left of a chunk: what it leaves there must not show in what is zeroed,
+ * and must come out whole where it does not fit. */
+START_TEST(texts_come_whole_wherever_a_chunk_ends)
+{
+	struct arena arena;
+	unsigned char *bytes;
+
+	for (int left = 0; left < 200; left += 16) {
+		char *text, *copy;
+
+		arena_init(&arena, 1 << 20);
+		ck_assert_ptr_nonnull(arena_alloc(&arena, 16 * 1024 - (size_t)left));
+		text = arena_printf(&arena, "%0*d", 100, 7);
+		ck_assert_ptr_nonnull(text);
+		ck_assert_uint_eq(strlen(text), 100);
+		ck_assert_int_eq(text[99], '7');
+		copy = arena_copy(&arena, text, 101);
+		ck_assert_str_eq(copy, text);
+		bytes = arena_alloc(&arena, 64);
+		for (size_t i = 0; i < 64; i++)
+			ck_assert_uint_eq(bytes[i], 0);
+		arena_release(&arena);
+	}
+	/* Past the limit there is none. */
+	arena_init(&arena, 64);
+	ck_assert_ptr_nonnull(arena_alloc(&arena, 32));
+	ck_assert_ptr_null(arena_printf(&arena, "%0*d", 40, 7));
+	ck_assert_ptr_nonnull(arena_printf(&arena, "%0*d", 31, 7));
+	arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("arena");
@@ -89,6 +121,7 @@ int main(void)
 	tcase_add_test(tests, the_limit_holds_for_all_allocations_together);
 	tcase_add_test(tests, an_allocation_may_be_larger_than_a_chunk);
 	tcase_add_test(tests, raw_arrays_count_and_leave_small_allocations_where_they_were);
+	tcase_add_test(tests, texts_come_whole_wherever_a_chunk_ends);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -126,6 +126,43 @@ START_TEST(a_remedy_gives_what_it_promises)
 }
 END_TEST
 
+/* Where no change alone makes it fit, two are tried, quick ones first: here neither tiles alone nor
+ * fp8 alone, and 48 GB hold the denoiser in 16 bits block by block only. */
+START_TEST(a_job_that_needs_two_changes_is_told_both)
+{
+	static const char *const model = "hunyuanvideo-community/HunyuanVideo";
+	static const char *const base =
+		"task=inference items=10 vae_tiling=false weight_format=bf16";
+	struct recommend_request request = request_for(model, base);
+	struct recommend_request both =
+		request_for(model, "task=inference items=10 vae_tiling=true weight_format=bf16 "
+				   "media_offload=group");
+	struct recommend_answer answer, given;
+	const struct remedy *remedy;
+
+	market_add(&market, "runpod", "l40s", "L40S 48GB", 1, 0.86);
+	answer = ask(&request);
+	ck_assert_int_eq(answer.recommendations_count, 0);
+	remedy = remedy_of(&answer, "combined");
+	ck_assert_ptr_nonnull(remedy);
+	ck_assert_int_eq(answer.remedies_count, 1);
+	ck_assert_str_eq(remedy->changes[0], "vae_tiling");
+	ck_assert_str_eq(remedy->changes[1], "media_offload");
+	ck_assert_ptr_nonnull(strstr(remedy->text, "tile by tile and with the denoiser"));
+	given = ask(&both);
+	ck_assert_int_eq(given.recommendations_count, 1);
+	ck_assert_int_eq(given.recommendations->cost.total_micros,
+			 remedy->result->cost.total_micros);
+	/* One that suffices is told alone. */
+	request = request_for("black-forest-labs/FLUX.1-dev",
+			      "task=inference items=10 weight_format=bf16 batch=8");
+	answer = ask(&request);
+	ck_assert_int_eq(answer.recommendations_count, 0);
+	ck_assert_ptr_nonnull(remedy_of(&answer, "media_offload"));
+	ck_assert_ptr_null(remedy_of(&answer, "combined"));
+}
+END_TEST
+
 /* More machines may end sooner or cost less: dearer and later helps nobody, however few answers
  * there are. What remedies owe the answer, check_answer() asks of each. */
 START_TEST(more_machines_are_told_of_where_they_gain_something)
@@ -258,6 +295,7 @@ int main(void)
 	tcase_add_test(tcase, the_best_is_of_those_that_hold_it);
 	tcase_add_test(tcase, the_cheapest_is_the_cheapest_of_every_plan);
 	tcase_add_test(tcase, a_remedy_gives_what_it_promises);
+	tcase_add_test(tcase, a_job_that_needs_two_changes_is_told_both);
 	tcase_add_test(tcase, more_machines_are_told_of_where_they_gain_something);
 	tcase_add_test(tcase, bf16_is_no_remedy_on_a_card_without_it);
 	tcase_add_test(tcase, offers_of_other_providers_are_counted_whatever_they_are);

@@ -117,8 +117,12 @@ START_TEST(one_shape_is_told_once_with_alternatives)
 			continue;
 		ck_assert_str_eq(item->offer->region, "region-00");
 		ck_assert_int_eq(item->alternatives_count, 5);
-		ck_assert_str_eq(item->alternatives[0]->region, "region-01");
-		ck_assert_str_eq(item->alternatives[4]->region, "region-05");
+		ck_assert_str_eq(
+			catalogue_text(catalogue, item->alternatives[0], OFFER_TEXT_region),
+			"region-01");
+		ck_assert_str_eq(
+			catalogue_text(catalogue, item->alternatives[4], OFFER_TEXT_region),
+			"region-05");
 	}
 	request.group = GROUP_OFFER;
 	answer = ask(&request);
