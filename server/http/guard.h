@@ -10,9 +10,10 @@
  * piece it looks at all that it can see, and refuses in its turn the first that is unreadable.
  *
  * What slips through, and is answered by the library in its own words: what the library reads
- * before the guard has seen it, because it came in the microseconds between the two or behind a
- * request that was not answered yet; and on Unix sockets all but the first look, since nobody can
- * tell there how much of the stream the library has read. Never is a request refused on a guess.
+ * before the guard has seen it, because it came in the microseconds between the two, behind a
+ * request that was not answered yet, or together with the end of a body; and on Unix sockets all
+ * but the first look, since nobody can tell there how much of the stream the library has read.
+ * Never is a request refused on a guess.
  */
 #ifndef SERVER_HTTP_GUARD_H
 #define SERVER_HTTP_GUARD_H
