@@ -33,8 +33,9 @@ struct serving {
 	double share;	  /* of all weights, those that it reads */
 };
 
+/* Finds what the copy has under any load where that is not known yet. */
 static struct serving prepare(const struct speed_basis *basis, const struct layout *layout,
-			      const struct speed_copy *copy)
+			      const struct fabric *fabric, struct speed_copy *copy)
 {
 	struct serving serving = {
 		.basis = basis,
@@ -44,6 +45,8 @@ static struct serving prepare(const struct speed_basis *basis, const struct layo
 		.stages = smaller(layout->pipeline_parallel, larger(1, layout->sequences)),
 	};
 
+	if (!copy->is_known)
+		speed_serve_copy(basis, layout, fabric, copy);
 	serving.sequences = serving.requests * basis->workload->copies;
 	serving.share = copy->dense_share;
 	serving.touched = 1;
@@ -227,12 +230,9 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 		   const struct fabric *fabric, struct speed_copy *copy, struct speed_estimate *out)
 {
 	double ways = (double)layout->tensor_parallel * layout->pipeline_parallel;
-	struct serving serving;
+	struct serving serving = prepare(basis, layout, fabric, copy);
 	struct pace pace;
 
-	if (!copy->is_known)
-		speed_serve_copy(basis, layout, fabric, copy);
-	serving = prepare(basis, layout, copy);
 	pace_of(&serving, &pace);
 	if (layout->tensor_parallel > 1)
 		out->link_is_assumed = copy->link.is_assumed;
@@ -256,12 +256,9 @@ void speed_serving(const struct speed_basis *basis, const struct layout *layout,
 struct speed_load speed_load_of(const struct speed_basis *basis, const struct layout *layout,
 				const struct fabric *fabric, struct speed_copy *copy)
 {
-	struct serving serving;
+	struct serving serving = prepare(basis, layout, fabric, copy);
 	struct pace pace;
 
-	if (!copy->is_known)
-		speed_serve_copy(basis, layout, fabric, copy);
-	serving = prepare(basis, layout, copy);
 	pace_of(&serving, &pace);
 	return (struct speed_load){.ttft_seconds = pace.ttft_seconds,
 				   .tpot_seconds = pace.tpot_seconds,
